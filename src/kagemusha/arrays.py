@@ -1,0 +1,12 @@
+"""The array types that pass between rooms."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+"""Counts and codes."""
+
+FloatArray = NDArray[np.float64]
+"""Probabilities, potentials, measurements."""

@@ -1,0 +1,71 @@
+"""The public shape of an encoded table: attribute names and their number of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+Clique = tuple[str, ...]
+"""Distinct attribute names in domain order; arrays over a clique have one axis a name, in that order."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Ordered attributes with their sizes; every code lies in ``range(size)``.
+
+    >>> domain = Domain(("age", "sex"), (10, 2))
+    >>> domain.shape(("age", "sex")), domain.cells(("sex",))
+    ((10, 2), 2)
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.sizes):
+            raise ValueError(f"{len(self.names)} names but {len(self.sizes)} sizes")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError("attribute names must be distinct")
+        if any(size < 1 for size in self.sizes):
+            raise ValueError("every attribute needs at least one code")
+        object.__setattr__(self, "_axis", {name: i for i, name in enumerate(self.names)})
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._axes
+
+    @property
+    def _axes(self) -> dict[str, int]:
+        axes: dict[str, int] = self._axis  # type: ignore[attr-defined]
+        return axes
+
+    def axis(self, name: str) -> int:
+        """Position of an attribute in the domain."""
+        return self._axes[name]
+
+    def size(self, name: str) -> int:
+        """Number of codes of one attribute."""
+        return self.sizes[self._axes[name]]
+
+    def shape(self, clique: Iterable[str]) -> tuple[int, ...]:
+        """Array shape of a table over the clique."""
+        return tuple(self.size(name) for name in clique)
+
+    def cells(self, clique: Iterable[str]) -> int:
+        """Number of cells of a table over the clique (a Python int, so it cannot overflow)."""
+        return prod(self.shape(clique))
+
+    def canonical(self, names: Iterable[str]) -> Clique:
+        """The same attributes without repeats, in domain order."""
+        return tuple(sorted(set(names), key=self.axis))
+
+    def project(self, names: Iterable[str]) -> Domain:
+        """The domain restricted to some attributes, in domain order."""
+        kept = self.canonical(names)
+        return Domain(kept, self.shape(kept))
