@@ -1,0 +1,46 @@
+"""What the custodian is willing to promise: (ε, δ) under a stated adjacency."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kagemusha.errors import UsageError
+from kagemusha.privacy.adjacency import Adjacency
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An (ε, δ) promise.
+
+    `epsilon` is a positive number (infinity only for methods without protection), `delta` lies in [0, 1);
+    δ = 0 asks for pure differential privacy, which only Laplace and exponential mechanisms can give.
+    """
+
+    epsilon: float
+    delta: float = 1e-9
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.epsilon, int | float) and self.epsilon > 0):
+            raise UsageError(f"epsilon must be greater than 0, got {self.epsilon}")
+        if not (isinstance(self.delta, int | float) and 0 <= self.delta < 1):
+            raise UsageError(f"delta must be at least 0 and less than 1, got {self.delta}")
+        if self.delta and self.delta < 1e-15:
+            raise UsageError(f"delta must be 0 or at least 1e-15, got {self.delta}")
+        try:
+            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        except ValueError:
+            raise UsageError(
+                f"adjacency must be one of {', '.join(Adjacency)}, got {self.adjacency!r}"
+            ) from None
+
+    @property
+    def is_finite(self) -> bool:
+        """False for ε = ∞: no promise at all."""
+        return math.isfinite(self.epsilon)
+
+    def in_words(self) -> str:
+        """The promise as a short phrase."""
+        epsilon = f"{self.epsilon:g}" if self.is_finite else "∞"
+        return f"ε = {epsilon}, δ = {self.delta:g}, {self.adjacency} adjacency"

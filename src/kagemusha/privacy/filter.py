@@ -1,0 +1,121 @@
+"""The refusing filter: holds a release's budget and says no before a read, never after.
+
+Costs are integers in units of 10⁻¹⁵, rounded up; limits are rounded down. So a sum can be trusted to the last
+digit, and the same integers go into the ledger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
+from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_rho
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event
+
+UNIT = 10**15
+"""Units of cost in one: a cost of 1.0 (in ρ, or in ε for pure DP) is this many integer units."""
+
+DELTA_UNIT = 10**18
+"""Units of δ in one."""
+
+UNLIMITED = 2**62
+"""Stands for 'no limit' where an integer is needed."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one or several events cost, in integer units, rounded up."""
+
+    units: int
+    delta_units: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.units + other.units, self.delta_units + other.delta_units)
+
+
+def cost_of(event: Event, accounting: Accounting) -> Cost:
+    """The event's cost under an accounting; an event the accounting cannot hold is a PrivacyError.
+
+    An unprotected event costs nothing here because no number would be enough: the certificate says ε = ∞.
+    """
+    if event.kind == "unprotected":
+        return Cost(0)
+    amount = event.pure_epsilon if accounting is Accounting.PURE else event.rho
+    if amount is None or (accounting is Accounting.GDP and not event.is_gaussian):
+        raise PrivacyError(f"{accounting} accounting cannot hold a step of kind {event.kind!r} ({event.what})")
+    return Cost(math.ceil(amount * UNIT), math.ceil(event.delta * DELTA_UNIT))
+
+
+def limit_of(budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> Cost:
+    """The largest total cost that keeps (ε, δ), rounded down; `delta_share` of δ is set aside for thresholds."""
+    if not budget.is_finite:
+        return Cost(UNLIMITED, UNLIMITED)
+    if accounting is Accounting.PURE:
+        return Cost(math.floor(Fraction(budget.epsilon) * UNIT))
+    if budget.delta <= 0:
+        raise UsageError(f"delta must be greater than 0 for {accounting} accounting; δ = 0 needs pure DP")
+    aside = budget.delta * delta_share
+    delta = budget.delta - aside
+    if accounting is Accounting.ZCDP:
+        rho = zcdp_rho(budget.epsilon, delta)
+    else:
+        rho = gdp_mu(budget.epsilon, delta) ** 2 / 2
+    return Cost(math.floor(Fraction(rho) * UNIT), math.floor(Fraction(aside) * DELTA_UNIT))
+
+
+class Filter:
+    """Holds one release's budget; `charge` refuses what would pass it.
+
+    zCDP: Σρ ≤ limit is a valid filter for adaptively chosen ρ (Feldman–Zrnic 2021, Whitehouse et al. 2023).
+    GDP: Σμ² likewise (Smith–Thakurta 2022). Pure: Σε (Rogers et al. 2016).
+    """
+
+    def __init__(self, budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> None:
+        self.budget = budget
+        self.accounting = accounting
+        self.limit = limit_of(budget, accounting, delta_share=delta_share)
+        self._spent = Cost(0)
+        self._events: list[Event] = []
+
+    @property
+    def spent(self) -> Cost:
+        """What was charged so far."""
+        return self._spent
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Every event charged, in order."""
+        return tuple(self._events)
+
+    @property
+    def total(self) -> float:
+        """The whole budget in ρ (in ε for pure DP)."""
+        return math.inf if self.limit.units >= UNLIMITED else self.limit.units / UNIT
+
+    @property
+    def remaining(self) -> float:
+        """What is left, in ρ (in ε for pure DP), rounded down."""
+        left = self.limit.units - self._spent.units
+        return math.inf if self.limit.units >= UNLIMITED else math.nextafter(left / UNIT, 0.0) if left else 0.0
+
+    def check(self, events: Sequence[Event]) -> list[Cost]:
+        """The cost of each event, or BudgetExceeded; charges nothing."""
+        costs = [cost_of(event, self.accounting) for event in events]
+        total = sum(costs, self._spent)
+        if total.units > self.limit.units or total.delta_units > self.limit.delta_units:
+            raise BudgetExceeded(
+                f"this step needs {sum(c.units for c in costs) / UNIT:.3g} of privacy budget but only "
+                f"{self.remaining:.3g} of {self.total:.3g} is left ({self.accounting}); nothing was read"
+            )
+        return costs
+
+    def charge(self, events: Sequence[Event]) -> list[Cost]:
+        """Charge all events or none."""
+        costs = self.check(events)
+        self._spent = sum(costs, self._spent)
+        self._events.extend(events)
+        return costs

@@ -1,0 +1,274 @@
+"""The embedded ledger: one SQLite file, write-ahead log, full sync, one writer at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event, event_from_json
+from kagemusha.privacy.filter import UNIT, Cost
+from kagemusha.privacy.ledger import Cap, ReleaseRecord, ReleaseRequest, StepRecord
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS caps (
+    dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (dataset, policy)
+);
+CREATE TABLE IF NOT EXISTS cap_changes (
+    dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS releases (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    method TEXT NOT NULL, accounting TEXT NOT NULL, adjacency TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+    reserved INTEGER NOT NULL, charged INTEGER NOT NULL DEFAULT 0 CHECK (charged <= reserved),
+    closed INTEGER NOT NULL DEFAULT 0, opened_at TEXT NOT NULL, certificate TEXT
+);
+CREATE TABLE IF NOT EXISTS steps (
+    number INTEGER PRIMARY KEY, release TEXT NOT NULL REFERENCES releases(id), key TEXT NOT NULL,
+    event TEXT NOT NULL, units INTEGER NOT NULL, answer BLOB,
+    UNIQUE (release, key)
+);
+"""
+_RELEASE_COLUMNS = (
+    "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
+    "certificate"
+)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class SQLiteLedger:
+    """A ledger in one file (or in memory, for a run that leaves no trace)."""
+
+    def __init__(self, path: str | Path, *, wait_seconds: float = 10.0) -> None:
+        self.path = str(path)
+        try:
+            self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            if not self._tables_exist():
+                with self._transaction():
+                    for statement in _TABLES.split(";\n"):
+                        self._db.execute(statement)
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _tables_exist(self) -> bool:
+        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
+        return bool(self._db.execute(query).fetchone()[0] == 4)
+
+    def _trouble(self, error: sqlite3.Error) -> LedgerError:
+        if "locked" in str(error) or "busy" in str(error):
+            return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
+        if "not a database" in str(error) or "malformed" in str(error):
+            return LedgerError(f"ledger {self.path}: the file is damaged or is not a ledger")
+        return LedgerError(f"ledger {self.path}: cannot be used ({error})")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    # caps
+
+    def set_cap(self, cap: Cap) -> None:
+        """Set or change a cap; refuses one below what is already held."""
+        with self._transaction() as db:
+            held, accountings, adjacencies = self._held(db, cap.dataset, cap.policy)
+            if adjacencies - {cap.budget.adjacency}:
+                raise UsageError(
+                    f"cap of {cap.dataset!r}: earlier releases used {adjacencies.pop()} adjacency; "
+                    "one policy keeps one adjacency"
+                )
+            if held > cap.limit(accountings):
+                raise UsageError(
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}): {cap.budget.in_words()} is below what is "
+                    f"already spent (ρ = {held / UNIT:.4g})"
+                )
+            self._write_cap(db, cap)
+
+    def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
+        budget = cap.budget
+        row = (cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), _now())
+        db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("INSERT INTO cap_changes VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def caps(self) -> list[Cap]:
+        """All caps."""
+        rows = self._read("SELECT dataset, policy, epsilon, delta, adjacency FROM caps ORDER BY 1, 2")
+        return [Cap(d, p, Budget(float(e), float(delta), Adjacency(a))) for d, p, e, delta, a in rows]
+
+    # releases
+
+    def open_release(self, request: ReleaseRequest) -> ReleaseRecord:
+        """Reserve the request's budget under the cap, or return the release as it already stands.
+
+        A data set without a cap gets the first release's budget as its cap: a second release then needs a
+        deliberate decision to raise it.
+        """
+        with self._transaction() as db:
+            known = self._find(db, request.id)
+            if known is not None:
+                return known
+            cap = self._cap(db, request.dataset, request.policy)
+            if cap is None:
+                cap = Cap(request.dataset, request.policy, request.budget)
+                if request.budget.is_finite and request.budget.delta > 0:
+                    self._write_cap(db, cap)
+            self._admit(db, request, cap)
+            budget = request.budget
+            db.execute(
+                f"INSERT INTO releases ({_RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
+                (
+                    request.id, request.dataset, request.policy, request.method, str(request.accounting),
+                    str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now(),
+                ),
+            )
+            record = self._find(db, request.id)
+            assert record is not None
+            return record
+
+    def _admit(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap) -> None:
+        budget = request.budget
+        if budget.adjacency is not cap.budget.adjacency:
+            raise CapReached(
+                f"data set {request.dataset!r} is capped under {cap.budget.adjacency} adjacency; a release under "
+                f"{budget.adjacency} cannot be added to it (policy {request.policy!r})"
+            )
+        if not budget.is_finite:
+            return  # no number could account for it; the certificate says ε = ∞
+        if cap.budget is budget:
+            return  # the first release of a data set without a cap
+        held, accountings, _ = self._held(db, request.dataset, request.policy)
+        limit = cap.limit(accountings | {request.accounting})
+        if held + request.reservation > limit:
+            raise CapReached(
+                f"data set {request.dataset!r} (policy {request.policy!r}): this release reserves "
+                f"ρ = {request.reservation / UNIT:.4g}, but of the cap ({cap.budget.in_words()}, "
+                f"ρ = {limit / UNIT:.4g}) ρ = {held / UNIT:.4g} is already taken. Nothing was spent. "
+                "`kagemusha ledger show` lists what was spent, `kagemusha ledger cap` changes the cap"
+            )
+
+    def _held(self, db: sqlite3.Connection, dataset: str, policy: str) -> tuple[int, set[Accounting], set[Adjacency]]:
+        rows = db.execute(
+            f"SELECT {_RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?", (dataset, policy)
+        ).fetchall()
+        records = [r for r in map(_release, rows) if math.isfinite(r.epsilon)]
+        return sum(r.held for r in records), {r.accounting for r in records}, {r.adjacency for r in records}
+
+    def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
+        """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
+        with self._transaction() as db:
+            record = self._find(db, release)
+            if record is None:
+                raise LedgerError(f"ledger {self.path}: no release {release}; nothing can be charged to it")
+            known = {key for (key,) in db.execute("SELECT key FROM steps WHERE release = ?", (release,))}
+            new = [(key, event, cost) for key, event, cost in steps if key not in known]
+            if not new:
+                return
+            if record.closed:
+                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new release")
+            total = record.charged + sum(cost.units for _, _, cost in new)
+            if total > record.reserved:
+                raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
+            db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
+            db.executemany(
+                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
+                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
+            )
+
+    def answer(self, release: str, key: str) -> bytes | None:
+        """The stored answer of a step, if it was published."""
+        rows = self._read("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store answers of charged steps and return what is stored: the first answer ever given to each."""
+        with self._transaction() as db:
+            stored: dict[str, bytes] = {}
+            for key, answer in answers.items():
+                db.execute(
+                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL", (answer, release, key)
+                )
+                row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
+                if row is None:
+                    raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
+                stored[key] = bytes(row[0])
+            return stored
+
+    def close_release(self, release: str, certificate: str | None = None) -> None:
+        """Give back what was never charged, and remember the certificate's digest."""
+        with self._transaction() as db:
+            db.execute("UPDATE releases SET closed = 1, certificate = ? WHERE id = ?", (certificate, release))
+
+    def releases(self) -> list[ReleaseRecord]:
+        """All releases, oldest first."""
+        return [_release(row) for row in self._read(f"SELECT {_RELEASE_COLUMNS} FROM releases ORDER BY number")]
+
+    def steps(self, release: str) -> list[StepRecord]:
+        """All charged steps of a release, in order."""
+        rows = self._read(
+            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number", (release,)
+        )
+        return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
+
+    # reading
+
+    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def _find(self, db: sqlite3.Connection, release: str) -> ReleaseRecord | None:
+        row = db.execute(f"SELECT {_RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
+        return None if row is None else _release(row)
+
+    def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
+        row = db.execute(
+            "SELECT epsilon, delta, adjacency FROM caps WHERE dataset = ? AND policy = ?", (dataset, policy)
+        ).fetchone()
+        return None if row is None else Cap(dataset, policy, Budget(float(row[0]), float(row[1]), Adjacency(row[2])))
+
+
+def _release(row: tuple[object, ...]) -> ReleaseRecord:
+    (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, at, cert) = row
+    return ReleaseRecord(
+        id=str(id_), dataset=str(dataset), policy=str(policy), method=str(method),
+        accounting=Accounting(str(accounting)), adjacency=Adjacency(str(adjacency)),
+        epsilon=float(str(epsilon)), delta=float(str(delta)), reserved=int(str(reserved)), charged=int(str(charged)),
+        closed=bool(closed), opened_at=str(at), certificate=None if cert is None else str(cert),
+    )
+
+
+def open_ledger(where: str | Path | None = None) -> SQLiteLedger:
+    """The ledger at a path; without one, a ledger in memory that lasts as long as the process."""
+    return SQLiteLedger(":memory:" if where is None else where)
