@@ -1,0 +1,126 @@
+"""From noisy marginals to the model that fits them best (Private-PGM)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+from kagemusha.graphical.belief_propagation import BeliefPropagation
+from kagemusha.graphical.junction_tree import junction_tree
+from kagemusha.graphical.markov_field import MarkovField
+from kagemusha.graphical.solver import minimise
+from kagemusha.schema.domain import Clique, Domain
+
+Zeros = tuple[Clique, "np.typing.NDArray[np.bool_]"]
+"""A clique and a boolean table over it: True where the combination cannot occur."""
+
+Progress = Callable[[int, float], None]
+"""Called with (step, loss)."""
+
+SMALLEST_SIGMA = 0.01
+"""Exact measurements are treated as if they had this noise: an infinite weight cannot be weighed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy counts over a clique (names in domain order), every cell with noise of standard deviation `sigma`."""
+
+    clique: Clique
+    values: FloatArray
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.values) != len(self.clique):
+            raise ValueError(f"values over {self.clique} need {len(self.clique)} axes, got {np.ndim(self.values)}")
+        if not 0 <= self.sigma < np.inf:
+            raise ValueError(f"sigma must be at least 0 and finite, got {self.sigma}")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A fitted model and how the fit went."""
+
+    model: MarkovField
+    loss: float
+    """Σ ‖p_r − y_r‖² / σ_r² of the model."""
+    losses: tuple[float, ...]
+    """The loss after each accepted step."""
+    steps: int
+    """Belief-propagation passes spent."""
+    converged: bool
+    """Whether the stopping rule was met before `max_steps`."""
+
+
+def estimate(
+    domain: Domain,
+    measurements: Iterable[Measurement],
+    *,
+    total: float | None = None,
+    warm_start: MarkovField | None = None,
+    structural_zeros: Sequence[Zeros] = (),
+    max_cells: int = 1 << 24,
+    tolerance: float = 1e-4,
+    max_steps: int = 2000,
+    progress: Progress | None = None,
+) -> Estimate:
+    """The Markov field over the measured cliques that minimises Σ ‖p_r − y_r‖² / σ_r².
+
+    Measurements of the same clique are merged. `total` is public if given, else the minimum-variance combination
+    of the measurements' sums, at least 1. `warm_start` hands over the potentials of cliques measured again.
+    Stops once a step's worth of work improves the loss by less than `tolerance` of what is left, and after
+    `max_steps` passes at the latest. Deterministic. Raises `ModelTooLarge` before allocating anything.
+    """
+    merged = merge(domain, measurements)
+    walls = {clique: np.where(mask, -np.inf, 0.0) for clique, mask in structural_zeros}
+    cliques = tuple(dict.fromkeys([*merged, *walls]))
+    tree = junction_tree(domain, cliques, max_cells=max_cells)
+    count = estimate_total(merged.values()) if total is None else max(1.0, float(total))
+
+    inference = BeliefPropagation(tree, cliques)
+    wall = inference.pack(walls)
+    target = inference.pack({c: m.values / count for c, m in merged.items()})
+    weight = inference.spread([(count / merged[c].sigma) ** 2 if c in merged else 0.0 for c in cliques])
+    weight[np.isneginf(wall)] = 0.0
+    start = np.zeros(inference.size)
+    if warm_start is not None:
+        start = inference.pack({c: t for c, t in warm_start.potentials.items() if c in merged})
+        start[~np.isfinite(start)] = 0.0
+
+    def oracle(theta: FloatArray) -> tuple[float, FloatArray]:
+        return inference(theta + wall)
+
+    solution = minimise(oracle, target, weight, start, tolerance=tolerance, max_steps=max_steps, progress=progress)
+    theta = solution.theta + wall
+    potentials = dict(zip(cliques, inference.unpack(theta), strict=True))
+    model = MarkovField(domain, count, tree, potentials)
+    log_z, _ = inference(theta)
+    model.__dict__["_calibrated"] = (log_z, inference.clique_marginals())
+    return Estimate(model, solution.losses[-1], tuple(solution.losses), solution.steps, solution.converged)
+
+
+def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, Measurement]:
+    """One measurement a clique: repeated ones are averaged by inverse variance."""
+    sums: dict[Clique, tuple[FloatArray, float]] = {}
+    for m in measurements:
+        values = np.asarray(m.values, dtype=np.float64)
+        if m.clique != domain.canonical(m.clique) or values.shape != domain.shape(m.clique):
+            raise ValueError(f"measurement over {m.clique}: names in domain order and shape {domain.shape(m.clique)} needed")
+        if not np.isfinite(values).all():
+            raise ValueError(f"measurement over {m.clique} has values that are not finite")
+        precision = max(m.sigma, SMALLEST_SIGMA) ** -2
+        weighted, known = sums.get(m.clique, (np.zeros_like(values), 0.0))
+        sums[m.clique] = (weighted + precision * values, known + precision)
+    return {c: Measurement(c, weighted / known, known**-0.5) for c, (weighted, known) in sums.items()}
+
+
+def estimate_total(measurements: Iterable[Measurement]) -> float:
+    """Minimum-variance combination of the sums of the measurements, at least 1."""
+    precision = weighted = 0.0
+    for m in measurements:
+        p = 1.0 / (m.values.size * m.sigma**2)
+        precision += p
+        weighted += p * float(m.values.sum())
+    return max(1.0, weighted / precision) if precision else 1.0

@@ -1,0 +1,191 @@
+"""The one compiled loop of this room: an interpreter of table programs over a flat buffer.
+
+A program is an int64 array of instructions, written by `program.py`; so a new junction tree needs new integers,
+never a new compilation. Import this module only where a program is run: it pulls in numba.
+
+Instruction layout: ``op, big, small, groups, size_0 … size_{g-1}, stride_0 … stride_{g-1}`` where `big` is a
+contiguous table walked in order and `small` a table addressed by strides (0: the axis is absent there);
+``LOG_SUM_EXP`` instead holds ``op, table, message, scratch, rows, columns, separator_last``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Reassociation lets reductions use vector registers; infinities and NaN keep their meaning (structural zeros).
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+_LOG2E = 1.4426950408889634
+_LN2_HIGH = 6.93145751953125e-1
+_LN2_LOW = 1.42860682030941723212e-6
+
+
+@njit(cache=True, fastmath=_FAST, inline="always", error_model="numpy")
+def _exp(x):  # type: ignore[no-untyped-def]
+    # Branch-free, so that the loop around it becomes vector code: libm's exp costs five times as much.
+    clipped = min(max(x, -708.0), 709.0)
+    k = np.floor(clipped * _LOG2E + 0.5)
+    r = (clipped - k * _LN2_HIGH) - k * _LN2_LOW
+    p = 1.6059043836821613e-10
+    p = p * r + 2.08767569878681e-09
+    p = p * r + 2.505210838544172e-08
+    p = p * r + 2.755731922398589e-07
+    p = p * r + 2.7557319223985893e-06
+    p = p * r + 2.48015873015873e-05
+    p = p * r + 0.0001984126984126984
+    p = p * r + 0.001388888888888889
+    p = p * r + 0.008333333333333333
+    p = p * r + 0.041666666666666664
+    p = p * r + 0.16666666666666666
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    scale = np.int64((np.int64(k) + 1023) << 52).view(np.float64)
+    return p * scale if x >= -708.0 else 0.0
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  # type: ignore[no-untyped-def]
+    """Turn log potentials into conditionals given the separator; write the log message to the parent."""
+    if not separator_last:
+        for s in range(rows):
+            row = buf[table + s * columns : table + (s + 1) * columns]
+            top = -np.inf
+            for j in range(columns):
+                top = max(top, row[j])
+            if top == -np.inf:
+                row[:] = 0.0
+                buf[message + s] = -np.inf
+                continue
+            total = 0.0
+            for j in range(columns):
+                value = _exp(row[j] - top)
+                row[j] = value
+                total += value
+            buf[message + s] = top + math.log(total)
+            scale = 1.0 / total
+            for j in range(columns):
+                row[j] *= scale
+        return
+    top_of = buf[message : message + columns]
+    total_of = buf[scratch : scratch + columns]
+    top_of[:] = -np.inf
+    total_of[:] = 0.0
+    for i in range(rows):
+        row = buf[table + i * columns : table + (i + 1) * columns]
+        for s in range(columns):
+            top_of[s] = max(top_of[s], row[s])
+    for s in range(columns):
+        total_of[s] = top_of[s] if top_of[s] > -np.inf else 0.0
+    for i in range(rows):
+        row = buf[table + i * columns : table + (i + 1) * columns]
+        for s in range(columns):
+            row[s] = _exp(row[s] - total_of[s])
+    total_of[:] = 0.0
+    for i in range(rows):
+        row = buf[table + i * columns : table + (i + 1) * columns]
+        for s in range(columns):
+            total_of[s] += row[s]
+    for s in range(columns):
+        if total_of[s] > 0.0:
+            top_of[s] += math.log(total_of[s])
+            total_of[s] = 1.0 / total_of[s]
+    for i in range(rows):
+        row = buf[table + i * columns : table + (i + 1) * columns]
+        for s in range(columns):
+            row[s] *= total_of[s]
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
+    """One innermost run: `n` cells of the big table against a run of the small one."""
+    table = buf[big : big + n]
+    if stride == 0:
+        value = buf[small]
+        if op == 0:
+            for j in range(n):
+                table[j] = value
+        elif op == 1:
+            for j in range(n):
+                table[j] += value
+        elif op == 2:
+            for j in range(n):
+                table[j] *= value
+        else:
+            total = 0.0
+            for j in range(n):
+                total += table[j]
+            buf[small] += total
+    elif stride == 1:
+        other = buf[small : small + n]
+        if op == 0:
+            for j in range(n):
+                table[j] = other[j]
+        elif op == 1:
+            for j in range(n):
+                table[j] += other[j]
+        elif op == 2:
+            for j in range(n):
+                table[j] *= other[j]
+        else:
+            for j in range(n):
+                other[j] += table[j]
+    elif op == 0:
+        for j in range(n):
+            table[j] = buf[small + j * stride]
+    elif op == 1:
+        for j in range(n):
+            table[j] += buf[small + j * stride]
+    elif op == 2:
+        for j in range(n):
+            table[j] *= buf[small + j * stride]
+    else:
+        for j in range(n):
+            buf[small + j * stride] += table[j]
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def run(program, buf):  # type: ignore[no-untyped-def]
+    """Execute every instruction of `program` on `buf`, in order."""
+    counter = np.zeros(64, np.int64)
+    at = 0
+    while at < program.size:
+        op = program[at]
+        if op == 4:
+            _log_sum_exp(
+                buf, program[at + 1], program[at + 2], program[at + 3], program[at + 4], program[at + 5], program[at + 6]
+            )
+            at += 7
+            continue
+        if op == 5:
+            buf[program[at + 1] : program[at + 1] + program[at + 2]] = 0.0
+            at += 3
+            continue
+        big = program[at + 1]
+        small = program[at + 2]
+        groups = program[at + 3]
+        sizes = program[at + 4 : at + 4 + groups]
+        strides = program[at + 4 + groups : at + 4 + 2 * groups]
+        at += 4 + 2 * groups
+        inner, inner_stride = sizes[groups - 1], strides[groups - 1]
+        middle, middle_stride = sizes[groups - 2], strides[groups - 2]
+        outer = 1
+        for g in range(groups - 2):
+            outer *= sizes[g]
+            counter[g] = 0
+        for _ in range(outer):
+            for m in range(middle):
+                _walk(op, buf, big, small + m * middle_stride, inner, inner_stride)
+                big += inner
+            g = groups - 3
+            while g >= 0:
+                counter[g] += 1
+                small += strides[g]
+                if counter[g] < sizes[g]:
+                    break
+                small -= sizes[g] * strides[g]
+                counter[g] = 0
+                g -= 1

@@ -1,0 +1,138 @@
+"""The fitted model: p(x) ∝ exp Σ_c θ_c(x_c), with a total number of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.errors import UsageError
+from kagemusha.graphical.belief_propagation import BeliefPropagation
+from kagemusha.graphical.junction_tree import JunctionTree, junction_tree
+from kagemusha.graphical.queries import TreeQueries
+from kagemusha.schema.domain import Clique, Domain
+
+QUERY_CELLS = 1 << 27
+"""No table of a query grows beyond this many cells (1 GiB)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovField:
+    """A frozen graphical model. Parameters live on the cliques they came from, not on those of the tree."""
+
+    domain: Domain
+    total: float
+    tree: JunctionTree
+    potentials: Mapping[Clique, FloatArray]
+    """Log potentials θ, axes in domain order; -inf marks a combination that cannot occur."""
+
+    @classmethod
+    def build(
+        cls, domain: Domain, total: float, potentials: Mapping[Clique, FloatArray], *, max_cells: int | None = None
+    ) -> MarkovField:
+        """A model with a fresh junction tree; raises `ModelTooLarge` if that has more than `max_cells` cells."""
+        for clique, table in potentials.items():
+            if clique != domain.canonical(clique) or table.shape != domain.shape(clique):
+                raise ValueError(f"potential over {clique}: names in domain order and shape {domain.shape(clique)} needed")
+        return cls(domain, float(total), junction_tree(domain, potentials, max_cells=max_cells), dict(potentials))
+
+    @cached_property
+    def _calibrated(self) -> tuple[float, list[FloatArray]]:
+        inference = BeliefPropagation(self.tree, self.potentials)
+        log_z, _ = inference(inference.pack(self.potentials))
+        return log_z, inference.clique_marginals()
+
+    @property
+    def log_partition(self) -> float:
+        """Log Z of the potentials."""
+        return self._calibrated[0]
+
+    @property
+    def clique_marginals(self) -> list[FloatArray]:
+        """Probabilities over each tree clique, in the order of `tree.cliques`."""
+        return self._calibrated[1]
+
+    @cached_property
+    def _queries(self) -> TreeQueries:
+        return TreeQueries(self.tree, self.clique_marginals, max_cells=QUERY_CELLS)
+
+    def project(self, clique: Iterable[str]) -> FloatArray:
+        """Expected counts over a clique (they sum to `total`), one axis a name, in the order given."""
+        return self.project_many([tuple(clique)])[0]
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Expected counts over each clique; far cheaper together than one by one."""
+        return [table * self.total for table in self._queries.project_many(cliques)]
+
+    def log_likelihood(self, codes: IntArray) -> FloatArray:
+        """Log p(x) of each row of codes (columns in domain order)."""
+        score = np.full(len(codes), -self.log_partition)
+        for clique, table in self.potentials.items():
+            score += table[tuple(codes[:, self.domain.axis(name)] for name in clique)]
+        return score
+
+    def condition(self, evidence: Mapping[str | Clique, ArrayLike], *, max_cells: int | None = None) -> MarkovField:
+        """The model given that every piece of evidence holds; `total` shrinks by the evidence's probability.
+
+        Evidence on one attribute is a boolean mask over its codes or a list of allowed codes; evidence on a
+        clique is a boolean table over it. Raises `UsageError` if nothing is left.
+        """
+        potentials = dict(self.potentials)
+        for key, allowed in evidence.items():
+            clique, mask = _mask(self.domain, key, allowed)
+            wall = np.where(mask, 0.0, -np.inf)
+            potentials[clique] = potentials[clique] + wall if clique in potentials else wall
+        narrowed = MarkovField.build(self.domain, self.total, potentials, max_cells=max_cells)
+        if narrowed.log_partition == -np.inf:
+            raise UsageError("the condition rules out every row of the model")
+        share = float(np.exp(narrowed.log_partition - self.log_partition))
+        smaller = MarkovField(self.domain, self.total * share, narrowed.tree, potentials)
+        smaller.__dict__["_calibrated"] = narrowed._calibrated
+        return smaller
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """(JSON-able metadata, named arrays) from which `from_arrays` rebuilds the model."""
+        metadata = {
+            "names": list(self.domain.names),
+            "sizes": list(self.domain.sizes),
+            "total": self.total,
+            "cliques": [list(clique) for clique in self.potentials],
+        }
+        return metadata, {f"potential.{i}": table for i, table in enumerate(self.potentials.values())}
+
+    @classmethod
+    def from_arrays(
+        cls, metadata: Mapping[str, Any], arrays: Mapping[str, FloatArray], *, max_cells: int | None = None
+    ) -> MarkovField:
+        """The model `to_arrays` wrote; raises `ValueError` if the parts do not fit together."""
+        domain = Domain(tuple(map(str, metadata["names"])), tuple(map(int, metadata["sizes"])))
+        cliques = [tuple(map(str, clique)) for clique in metadata["cliques"]]
+        missing = [f"potential.{i}" for i in range(len(cliques)) if f"potential.{i}" not in arrays]
+        if missing:
+            raise ValueError(f"array {missing[0]} is missing")
+        tables = (np.asarray(arrays[f"potential.{i}"], dtype=np.float64) for i in range(len(cliques)))
+        return cls.build(domain, float(metadata["total"]), dict(zip(cliques, tables, strict=True)), max_cells=max_cells)
+
+
+def _mask(domain: Domain, key: str | Clique, allowed: ArrayLike) -> tuple[Clique, Any]:
+    """The clique and boolean table of one piece of evidence, axes in domain order."""
+    names = (key,) if isinstance(key, str) else tuple(key)
+    unknown = [name for name in names if name not in domain]
+    if unknown:
+        raise UsageError(f"condition: no column named {unknown[0]!r}")
+    given = np.asarray(allowed)
+    if given.dtype != np.bool_ and len(names) == 1:
+        if given.size and (given.min() < 0 or given.max() >= domain.size(names[0])):
+            raise UsageError(f"condition on {names[0]!r}: codes must lie in 0 … {domain.size(names[0]) - 1}")
+        mask = np.zeros(domain.size(names[0]), dtype=bool)
+        mask[given.astype(np.int64)] = True
+        given = mask
+    if given.dtype != np.bool_ or given.shape != domain.shape(names):
+        raise UsageError(f"condition on {names}: a boolean table of shape {domain.shape(names)} is needed")
+    clique = domain.canonical(names)
+    return clique, given.transpose([names.index(name) for name in clique])

@@ -1,0 +1,128 @@
+"""Marginals of many cliques at once, from the calibrated tables of a junction tree.
+
+Cliques inside a tree clique are summed out of it together, in one compiled program. The others come from
+messages along the tree: P(attributes behind an edge | separator), each computed once and shared by every query
+that needs it, so that all pairs of a model cost about as much as a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+from kagemusha.graphical.belief_propagation import scatter
+from kagemusha.graphical.factor import Factor
+from kagemusha.graphical.junction_tree import JunctionTree
+from kagemusha.graphical.program import ProgramWriter
+from kagemusha.schema.domain import Clique
+
+
+class TreeQueries:
+    """Answers for one calibrated tree: `tables` are the clique marginals, each summing to one."""
+
+    def __init__(self, tree: JunctionTree, tables: Sequence[FloatArray], *, max_cells: int) -> None:
+        self._tree = tree
+        self._tables = tables
+        self._max_cells = max_cells
+        self._messages: dict[tuple[int, int, Clique], Factor] = {}
+        self._projections: dict[tuple[int, Clique], Factor] = {}
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """The marginal of each clique (any order of names; axes follow it), each summing to one."""
+        domain = self._tree.domain
+        wanted = {domain.canonical(clique) for clique in cliques}
+        found: dict[Clique, FloatArray] = {}
+        by_host: dict[int, list[Clique]] = {}
+        for clique in sorted(wanted):
+            host = self._tree.host(clique)
+            if host is None:
+                found[clique] = self._across(clique).values
+            else:
+                by_host.setdefault(host, []).append(clique)
+        for host, members in by_host.items():
+            found.update(zip(members, self._inside(host, members), strict=True))
+        return [
+            Factor(domain, canonical, found[canonical]).transpose(tuple(clique)).values.copy()
+            for clique, canonical in ((c, domain.canonical(c)) for c in cliques)
+        ]
+
+    def _inside(self, host: int, cliques: Sequence[Clique]) -> list[FloatArray]:
+        from kagemusha.graphical.kernels import run
+
+        domain, clique = self._tree.domain, self._tree.cliques[host]
+        writer = ProgramWriter(domain)
+        table = writer.table(clique)
+        parts = [writer.table(c) for c in cliques]
+        scatter(writer, table, parts)
+        buffer = np.empty(writer.length)
+        buffer[: table.cells] = self._tables[host].ravel()
+        run(writer.finish(), buffer)
+        return [part.view(buffer, domain) for part in parts]
+
+    @cached_property
+    def _behind(self) -> dict[tuple[int, int], frozenset[str]]:
+        """Attributes on the far side of each directed edge (u, v): those of u's side, away from v."""
+        tree = self._tree
+        below: list[set[str]] = [set(clique) for clique in tree.cliques]
+        for node in range(len(tree.cliques) - 1, 0, -1):
+            below[tree.parents[node]] |= below[node]
+        sides: dict[tuple[int, int], frozenset[str]] = {}
+        for node in range(1, len(tree.cliques)):
+            parent = tree.parents[node]
+            sides[node, parent] = frozenset(below[node])
+            sides[parent, node] = frozenset(tree.domain.names) - (below[node] - set(tree.separators[node]))
+        return sides
+
+    def _separator(self, u: int, v: int) -> Clique:
+        return self._tree.separators[u if self._tree.parents[u] == v else v]
+
+    def _local(self, node: int, clique: Clique) -> Factor:
+        key = (node, clique)
+        if key not in self._projections:
+            whole = Factor(self._tree.domain, self._tree.cliques[node], self._tables[node])
+            self._projections[key] = whole.project(clique)
+        return self._projections[key]
+
+    def _across(self, clique: Clique) -> Factor:
+        tree = self._tree
+        wanted = set(clique)
+
+        def cost(i: int) -> tuple[int, int]:
+            return -len(wanted.intersection(tree.cliques[i])), tree.domain.cells(tree.cliques[i])
+
+        root = min(range(len(tree.cliques)), key=cost)
+        return self._collect(root, None, clique).project(clique)
+
+    def _message(self, u: int, v: int, behind: Clique) -> Factor:
+        """P(behind | separator of u and v), where `behind` lies on u's side."""
+        key = (u, v, behind)
+        if key not in self._messages:
+            self._messages[key] = self._collect(u, v, behind)
+        return self._messages[key]
+
+    def _collect(self, node: int, towards: int | None, wanted: Clique) -> Factor:
+        tree, domain = self._tree, self._tree.domain
+        inside = set(tree.cliques[node])
+        asked = {
+            u: domain.canonical(n for n in wanted if n not in inside and n in self._behind[u, node])
+            for u in tree.neighbours[node]
+            if u != towards
+        }
+        asked = {u: names for u, names in asked.items() if names}
+        exit_ = self._separator(node, towards) if towards is not None else ()
+        keep = set(exit_).union(wanted)
+        entries = {u: self._separator(u, node) for u in asked}
+        needed = domain.canonical(inside & keep.union(*entries.values()))
+        factor = self._local(node, needed)
+        if towards is not None:
+            factor = factor.given(exit_)
+        waiting = list(asked)
+        while waiting:
+            u = waiting.pop(0)
+            later = keep.union(*(entries[w] for w in waiting))
+            factor = factor.contract(self._message(u, node, asked[u]), later, max_cells=self._max_cells)
+            keep = keep.union(asked[u])
+        return factor

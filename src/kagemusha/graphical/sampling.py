@@ -1,0 +1,90 @@
+"""Rows from a model: column by column down the junction tree, by rounding or independently.
+
+Each column is drawn given the columns before it in its tree clique: rows with the same context form a group, the
+group's counts of the new column are fixed first, then dealt out to its rows in random order. Without that fresh
+shuffle two columns that share a parent would be dealt in the same order and come out correlated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.graphical.factor import Factor
+
+if TYPE_CHECKING:
+    from kagemusha.graphical.markov_field import MarkovField
+
+_Deal = Callable[[IntArray, FloatArray], IntArray]
+
+
+def sample_rounded(model: MarkovField, rows: int, *, rng: np.random.Generator) -> IntArray:
+    """Codes of `rows` rows (one column an attribute, in domain order) whose counts stay next to the model's.
+
+    Every group's counts are its expected counts rounded up or down at random, right on average: much less noise
+    than independent draws. The rows themselves are exchangeable.
+    """
+
+    def deal(sizes: IntArray, conditional: FloatArray) -> IntArray:
+        # Systematic rounding: the floors of a running sum with one random offset a group.
+        running = np.cumsum(conditional, axis=1)
+        running *= (sizes / running[:, -1])[:, None]
+        running[:, -1] = sizes
+        running += rng.random((len(sizes), 1))
+        return np.diff(np.floor(running), axis=1, prepend=0.0).astype(np.int64)
+
+    return _sample(model, rows, deal, rng)
+
+
+def sample_iid(model: MarkovField, rows: int, *, rng: np.random.Generator) -> IntArray:
+    """Codes of `rows` independent draws from the model, one column an attribute, in domain order."""
+
+    def deal(sizes: IntArray, conditional: FloatArray) -> IntArray:
+        return np.asarray(rng.multinomial(sizes, conditional), dtype=np.int64)
+
+    return _sample(model, rows, deal, rng)
+
+
+def _sample(model: MarkovField, rows: int, deal: _Deal, rng: np.random.Generator) -> IntArray:
+    if rows < 0:
+        raise ValueError(f"rows must be at least 0, got {rows}")
+    tree, domain = model.tree, model.domain
+    codes = np.zeros((rows, len(domain)), dtype=np.int64)
+    if rows == 0:
+        return codes
+    for node, clique in enumerate(tree.cliques):
+        known = [name for name in clique if name in tree.separators[node]]
+        new = sorted((name for name in clique if name not in known), key=domain.size, reverse=True)
+        table = Factor(domain, clique, model.clique_marginals[node])
+        for name in new:
+            context = domain.canonical(known)
+            joint = table.project([*context, name]).transpose((*context, name)).values
+            joint = joint.reshape(domain.cells(context), domain.size(name))
+            group = np.zeros(rows, dtype=np.int64)
+            for other in context:
+                group = group * domain.size(other) + codes[:, domain.axis(other)]
+            codes[:, domain.axis(name)] = _column(group, joint, deal, rng)
+            known.append(name)
+    return codes
+
+
+def _column(group: IntArray, joint: FloatArray, deal: _Deal, rng: np.random.Generator) -> IntArray:
+    """One new column: `group` is each row's context, `joint` the model's table of context by new code."""
+    sizes = np.bincount(group, minlength=len(joint))
+    present = np.flatnonzero(sizes)
+    conditional = joint[present]
+    conditional = conditional / conditional.sum(axis=1, keepdims=True)
+    counts = deal(sizes[present], conditional)
+    values = np.repeat(np.tile(np.arange(joint.shape[1]), len(present)), counts.ravel())
+    # Sorting by (group, random key) lists each group's rows in a fresh random order.
+    if len(joint) == 1:
+        order = rng.permutation(len(group))
+    else:
+        bits = 62 - len(joint).bit_length()
+        order = np.argsort((group << bits) | rng.integers(0, 1 << bits, size=len(group)))
+    column = np.empty(len(group), dtype=np.int64)
+    column[order] = values
+    return column
