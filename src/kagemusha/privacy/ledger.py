@@ -17,7 +17,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.filter import UNLIMITED, Cost, limit_of
+from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, limit_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class ReleaseRequest:
         """What the release reserves, in integer units of ρ."""
         units = limit_of(self.budget, self.accounting).units
         if self.accounting is Accounting.PURE and units < UNLIMITED:
-            return -(-units * units // (2 * 10**15))  # ε²/2, rounded up
+            # ε²/2; the margin covers the rounding of up to a thousand steps
+            return units * units // (2 * UNIT) + 1000
         return units
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
@@ -108,7 +109,7 @@ class SQLiteLedger:
                     f"cap of {cap.dataset!r}: earlier releases used {adjacencies.pop()} adjacency; "
                     "one policy keeps one adjacency"
                 )
-            if held > cap.limit(accountings):
+            if accountings and cap.budget.delta and held > cap.limit(accountings):
                 raise UsageError(
                     f"cap of {cap.dataset!r} (policy {cap.policy!r}): {cap.budget.in_words()} is below what is "
                     f"already spent (ρ = {held / UNIT:.4g})"
@@ -141,7 +142,7 @@ class SQLiteLedger:
             cap = self._cap(db, request.dataset, request.policy)
             if cap is None:
                 cap = Cap(request.dataset, request.policy, request.budget)
-                if request.budget.is_finite and request.budget.delta > 0:
+                if request.budget.is_finite:
                     self._write_cap(db, cap)
             self._admit(db, request, cap)
             budget = request.budget
@@ -167,6 +168,9 @@ class SQLiteLedger:
             return  # no number could account for it; the certificate says ε = ∞
         if cap.budget is budget:
             return  # the first release of a data set without a cap
+        if cap.budget.delta == 0:
+            self._admit_pure(db, request, cap)
+            return
         held, accountings, _ = self._held(db, request.dataset, request.policy)
         limit = cap.limit(accountings | {request.accounting})
         if held + request.reservation > limit:
@@ -175,6 +179,18 @@ class SQLiteLedger:
                 f"ρ = {request.reservation / UNIT:.4g}, but of the cap ({cap.budget.in_words()}, "
                 f"ρ = {limit / UNIT:.4g}) ρ = {held / UNIT:.4g} is already taken. Nothing was spent. "
                 "`kagemusha ledger show` lists what was spent, `kagemusha ledger cap` changes the cap"
+            )
+
+    def _admit_pure(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap) -> None:
+        """A cap with δ = 0 holds pure releases only, and their epsilons add up."""
+        rows = db.execute(
+            "SELECT epsilon FROM releases WHERE dataset = ? AND policy = ?", (request.dataset, request.policy)
+        )
+        held = sum(Fraction(float(epsilon)) for (epsilon,) in rows if math.isfinite(float(epsilon)))
+        if request.accounting is not Accounting.PURE or held + Fraction(request.budget.epsilon) > cap.budget.epsilon:
+            raise CapReached(
+                f"data set {request.dataset!r} (policy {request.policy!r}) is capped at {cap.budget.in_words()} and "
+                f"ε = {float(held):.4g} is taken; only pure releases within the rest are admitted. Nothing was spent"
             )
 
     def _held(self, db: sqlite3.Connection, dataset: str, policy: str) -> tuple[int, set[Accounting], set[Adjacency]]:

@@ -1,0 +1,61 @@
+"""ε in words a board understands: the best any attacker can do at telling whether one person is in the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_delta, zcdp_rho
+from kagemusha.privacy.budget import Budget
+
+FALSE_POSITIVE_RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """At a given false-positive rate, no attacker reaches a higher true-positive rate than this."""
+
+    false_positive_rate: float
+    true_positive_rate: float
+
+
+def _hockey_stick(fpr: float, epsilon: float, delta: float) -> float:
+    """The bound an (ε, δ) pair puts on the true-positive rate, from both directions of the definition."""
+    direct = math.exp(min(700.0, epsilon)) * fpr + delta
+    reverse = 1 - math.exp(-epsilon) * (1 - delta - fpr)
+    return min(1.0, direct, reverse)
+
+
+def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float) -> float:
+    """The largest true-positive rate any attacker can reach at this false-positive rate.
+
+    The whole privacy curve behind the promise is used, not just the one (ε, δ) point on it.
+    """
+    if not budget.is_finite:
+        return 1.0
+    bound = _hockey_stick(fpr, budget.epsilon, budget.delta)
+    if accounting is Accounting.GDP and budget.delta > 0:
+        from scipy.special import ndtr, ndtri
+
+        return min(bound, float(ndtr(ndtri(fpr) + gdp_mu(budget.epsilon, budget.delta))))
+    if accounting is Accounting.ZCDP and budget.delta > 0:
+        rho = zcdp_rho(budget.epsilon, budget.delta)
+        steps = (budget.epsilon * 1.5 * k / 200 for k in range(201))
+        return min(bound, *(_hockey_stick(fpr, epsilon, zcdp_delta(rho, epsilon)) for epsilon in steps))
+    return bound
+
+
+def consequences(budget: Budget, accounting: Accounting = Accounting.ZCDP) -> list[Consequence]:
+    """The bound at a few false-positive rates a reader knows."""
+    return [Consequence(f, best_true_positive_rate(budget, accounting, f)) for f in FALSE_POSITIVE_RATES]
+
+
+def in_words(budget: Budget, accounting: Accounting = Accounting.ZCDP) -> str:
+    """One sentence for a reader who is not an expert."""
+    if not budget.is_finite:
+        return "There is no limit on what an attacker could learn about one person."
+    rate = best_true_positive_rate(budget, accounting, 0.05)
+    return (
+        "Even an attacker who knows everyone else's record, and who accepts being wrong about 5 of 100 people who are "
+        f"not in the table, can recognise at most {100 * rate:.1f} of 100 people who are (guessing alone gives 5)."
+    )
