@@ -1,0 +1,1 @@
+from kagemusha.encoding.encoder import Encoder as Encoder

@@ -1,0 +1,3 @@
+from kagemusha.sources.frame import FrameSource as FrameSource
+from kagemusha.sources.open import open_source as open_source
+from kagemusha.sources.protocol import Source as Source

@@ -1,0 +1,151 @@
+"""Raw arrow columns into codes. No message ever shows a value: it names column and stored type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.encoding.bins import Codes, code_type, to_codes
+from kagemusha.encoding.parse import TextReader
+from kagemusha.errors import SchemaError
+from kagemusha.schema import Labelled, Measured, Modelled, Moment
+
+
+def encode_arrow(column: Modelled, values: Any, reader: TextReader) -> Codes:
+    """Codes of an arrow (chunked) array, in the smallest integer type that holds them."""
+    chunks = values.chunks if hasattr(values, "chunks") else [values]
+    parts = [_encode_chunk(column, chunk, reader) for chunk in chunks]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=code_type(column.size))
+
+
+def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
+    import pyarrow as pa
+
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.string())
+    if isinstance(column, Labelled):
+        return _by_distinct(values, lambda distinct: _labelled(column, distinct.to_pylist()))
+    assert isinstance(column, Measured)
+    if isinstance(column, Moment):
+        return _moments(column, values, reader)
+    return _numbers(column, values, reader)
+
+
+def _by_distinct(values: Any, encode: Callable[[Any], Codes]) -> Codes:
+    """Encode each distinct value once. `encode` gets the distinct values with one null at the end."""
+    import pyarrow as pa
+
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    distinct = pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])
+    table = encode(distinct)
+    indices = coded.indices
+    if indices.null_count:
+        indices = (
+            indices.fill_null(len(distinct) - 1)
+            if len(distinct) <= 127
+            else indices.cast(pa.int64()).fill_null(len(distinct) - 1)
+        )
+    return table[indices.to_numpy(zero_copy_only=False)]
+
+
+def _labelled(column: Labelled, distinct: list[Any]) -> Codes:
+    texts = column.texts
+    codes = np.empty(len(distinct), dtype=code_type(column.size))
+    for i, value in enumerate(distinct):
+        text = label_text(value)
+        code = None if text is None else texts.get(text)
+        if code is None:
+            code = column.empty_code if text is None or text == "" else column.stray_code
+        codes[i] = code
+    return codes
+
+
+def label_text(value: Any) -> str | None:
+    """The text under which a raw value is looked up among declared labels; None if it is missing."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float | Decimal):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        whole = abs(number) < 2**53 and number == int(number)
+        return str(int(number)) if whole else repr(number)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def _numbers(column: Measured, values: Any, reader: TextReader) -> Codes:
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind) or is_text(kind):
+        return _by_distinct(values, lambda distinct: _number_codes(column, distinct, reader))
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+            or pa.types.is_decimal(kind)):  # fmt: skip
+        raise _mismatch(column, kind)
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return to_codes(column, numbers, np.isnan(numbers))
+
+
+def _number_codes(column: Measured, distinct: Any, reader: TextReader) -> Codes:
+    if not is_text(distinct.type):
+        import pyarrow as pa
+
+        return _numbers(column, pa.array(distinct), reader)
+    numbers = reader.numbers(distinct)
+    return to_codes(column, numbers, np.isnan(numbers))
+
+
+def _moments(column: Moment, values: Any, reader: TextReader) -> Codes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        values = pc.local_timestamp(values)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        moments = np.asarray(values.to_numpy(zero_copy_only=False), dtype="M8")
+        missing |= np.isnat(moments)
+        return _moment_codes(column, moments, missing)
+    if pa.types.is_integer(kind):
+        values = values.cast(pa.string())
+    if not pa.types.is_dictionary(kind) and not is_text(values.type):
+        raise _mismatch(column, kind)
+    return _by_distinct(values, lambda distinct: _text_moments(column, distinct, reader))
+
+
+def _text_moments(column: Moment, distinct: Any, reader: TextReader) -> Codes:
+    if not is_text(distinct.type):
+        return _moments(column, distinct, reader)
+    microseconds, missing = reader.moments(distinct, column.text_format)
+    return _moment_codes(column, microseconds.astype("M8[us]"), missing)
+
+
+def _moment_codes(column: Moment, moments: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
+    numbers = moments.astype(f"M8[{column.unit}]").astype(np.int64)
+    return to_codes(column, numbers, missing)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an arrow type holds text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _mismatch(column: Modelled, kind: Any) -> SchemaError:
+    return SchemaError(
+        f"column {column.name!r} is declared {column.kind}, but the table stores it as {kind}; "
+        "declare the kind it has, or drop it"
+    )

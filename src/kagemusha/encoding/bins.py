@@ -1,0 +1,68 @@
+"""Numbers into bins and back, exactly: what is drawn from a bin falls into the same bin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import IntArray
+from kagemusha.schema import Measured, Real
+
+Codes = NDArray[np.unsignedinteger[Any]] | NDArray[np.signedinteger[Any]]
+"""Codes in the smallest integer type that holds them."""
+
+
+def code_type(size: int) -> np.dtype[Any]:
+    """The smallest integer type for codes below `size`."""
+    return np.dtype(np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.int32)
+
+
+def own_codes(column: Measured) -> bool:
+    """Whether every whole number of the domain is its own code."""
+    return not isinstance(column, Real) and column.ordinary == int(column.high) - int(column.low) + 1
+
+
+def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
+    """Codes of numbers on the column's axis; `missing` marks those that are no number."""
+    kind = code_type(column.size)
+    outside = (numbers < column.low) | (numbers > column.high) if column.out_of_domain == "missing" else None
+    if own_codes(column):
+        clipped = np.clip(numbers, column.low, column.high)
+        if missing.any():
+            clipped[missing] = column.low
+        codes = (np.floor(clipped) - column.low).astype(kind)
+    else:
+        codes = np.searchsorted(column.starts[1:], numbers, side="right").astype(kind)
+    if outside is not None:
+        codes[outside] = column.missing_code
+    codes[missing] = column.empty_code
+    return codes
+
+
+def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator) -> NDArray[Any]:
+    """One number of each code's bin, uniformly; codes must be ordinary."""
+    if isinstance(column, Real):
+        return _draw_reals(column, codes, rng)
+    lowest = column.starts[codes]
+    past = np.append(column.starts[1:], int(column.high) + 1)[codes]
+    return rng.integers(lowest, past, dtype=np.int64)
+
+
+def _draw_reals(column: Real, codes: IntArray, rng: np.random.Generator) -> NDArray[Any]:
+    start = column.starts[codes]
+    end = np.append(column.starts[1:], column.high)[codes]
+    last_inside = np.where(codes == column.ordinary - 1, end, np.nextafter(end, -np.inf))
+    raw = np.clip(start + rng.random(len(codes)) * (end - start), start, last_inside)
+    rounded = _rounded(raw, start, last_inside, column.shown_decimals)
+    # A bin narrower than the rounding holds no rounded number: there the unrounded draw stands.
+    inside = (rounded >= start) & (rounded <= last_inside)
+    return np.where(inside, rounded, raw) + 0.0
+
+
+def _rounded(raw: NDArray[Any], start: NDArray[Any], end: NDArray[Any], decimals: int) -> NDArray[Any]:
+    rounded = np.round(raw, decimals)
+    step = 10.0**-decimals
+    rounded = np.where(rounded < start, np.round(rounded + step, decimals), rounded)
+    return np.where(rounded > end, np.round(rounded - step, decimals), rounded)

@@ -1,0 +1,60 @@
+"""Columns as plain tables of fields: the one form behind the schema file and its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from difflib import get_close_matches
+from typing import Any
+
+from kagemusha.errors import SchemaError
+from kagemusha.schema.columns import Boolean, Category, Column, Drop, Surrogate
+from kagemusha.schema.measures import Integer, Real
+from kagemusha.schema.moments import Date, Datetime
+
+KINDS: Mapping[str, type[Column]] = {
+    kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, Drop, Surrogate)
+}
+"""Every kind a schema file can name."""
+
+
+def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
+    """The column a table of fields describes; a wrong table raises `SchemaError` naming column and field."""
+    if not isinstance(table, Mapping):
+        raise SchemaError(f'column {name!r}: a table of fields is needed, such as kind = "category"')
+    given = dict(table)
+    kind = given.pop("kind", None)
+    if kind is None:
+        raise SchemaError(f"column {name!r}: kind is missing; it must be one of {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SchemaError(f"column {name!r}: kind = {kind!r} is not known{did_you_mean(kind, KINDS)}")
+    known = (*KINDS[kind].fields, "derived")
+    for field in given:
+        if field not in known:
+            raise SchemaError(f"column {name!r}: a {kind} has no field {field!r}{did_you_mean(field, known)}")
+    return KINDS[kind](name, **{field: tuple(v) if isinstance(v, list) else v for field, v in given.items()})
+
+
+def column_to_fields(column: Column) -> dict[str, Any]:
+    """The fields that describe the column, defaults that say nothing left out."""
+    shown: dict[str, Any] = {"kind": column.kind}
+    for field in column.fields:
+        value = getattr(column, field)
+        if value is not None and not (field == "other" and getattr(column, "out_of_domain", None) != "other"):
+            shown[field] = list(value) if isinstance(value, tuple) else value
+    if column.derived:
+        shown["derived"] = list(column.derived)
+    return shown
+
+
+def jsonable(value: Any) -> Any:
+    """Dates as ISO text, everything else as it is."""
+    if isinstance(value, list):
+        return [jsonable(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def did_you_mean(given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """The end of an error message: the nearest known name, or all of them."""
+    near = get_close_matches(str(given), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; it must be one of {', '.join(known)}"

@@ -1,0 +1,239 @@
+"""The kinds whose values are measured: integers, reals, dates and datetimes, cut into bins.
+
+Every measured column puts its values on one axis of numbers. Bin i holds [starts[i], starts[i+1]); the last
+bin is closed at `high`. Integers, dates and datetimes live on a lattice of whole numbers (days,
+seconds, … since 1970), where bin edges are computed exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.schema.columns import MAX_CODES, Modelled, OutOfDomain
+
+MAX_BINS = 100_000
+"""More bins than any marginal could use."""
+
+EXACT = 2**53 - 1
+"""Whole numbers up to here are exact in the float64 that raw numbers are compared in."""
+
+
+@dataclass(frozen=True)
+class Measured(Modelled):
+    """A column whose values lie on an axis of numbers between two bounds."""
+
+    rules: ClassVar[tuple[OutOfDomain, ...]] = ("clip", "missing")
+
+    @property
+    @abstractmethod
+    def starts(self) -> NDArray[Any]:
+        """Left end of every bin."""
+
+    @property
+    @abstractmethod
+    def low(self) -> float | int:
+        """The lowest number of the domain."""
+
+    @property
+    @abstractmethod
+    def high(self) -> float | int:
+        """The highest number of the domain; the last bin holds it."""
+
+    @property
+    def ordinary(self) -> int:
+        """Number of codes without *other* and *missing*."""
+        return len(self.starts)
+
+    @property
+    def empty_code(self) -> int:
+        """Where a missing value is counted."""
+        return 0 if self.missing_code is None else self.missing_code
+
+    def _check_ends(self, lower: Any, upper: Any, edges: Sequence[Any] | None) -> None:
+        if edges is not None:
+            if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+                self.fail("edges", list(edges), "a list of at least two rising values")
+            if len(edges) > MAX_BINS:
+                self.fail("edges", f"{len(edges)} values", f"at most {MAX_BINS} values")
+            for field, given, end in (("lower", lower, edges[0]), ("upper", upper, edges[-1])):
+                if given is not None and given != end:
+                    self.fail(field, given, f"left out, or equal to the end of edges, {end}")
+
+    def _check_bins(self, bins: object, edges: object) -> None:
+        if bins is None:
+            return
+        if edges is not None:
+            self.fail("bins", bins, "left out where edges are given")
+        self._check_count("bins", 1, MAX_BINS)
+
+
+@dataclass(frozen=True)
+class Integer(Measured):
+    """Whole numbers from `lower` to `upper`, in `bins` bins, between `edges`, or each its own code.
+
+    >>> Integer("age", lower=0, upper=9, bins=3).starts.tolist()
+    [0, 3, 6]
+    """
+
+    _: KW_ONLY
+    lower: int | None = None
+    upper: int | None = None
+    bins: int | None = None
+    edges: tuple[int, ...] | None = None
+
+    kind: ClassVar[str] = "integer"
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "missing", "out_of_domain")
+
+    def _validate(self) -> None:
+        super()._validate()
+        for field, values in ends(self):
+            for value in values:
+                if isinstance(value, bool) or not isinstance(value, int) or abs(value) > EXACT:
+                    self.fail(field, value, f"a whole number from {-EXACT} to {EXACT}")
+        self._check_ends(self.lower, self.upper, self.edges)
+        self._check_bins(self.bins, self.edges)
+        if self.open_fields:
+            return
+        if self.high < self.low:
+            self.fail("upper", self.upper, f"at least lower, {self.low}")
+        if self.edges is None and self.bins is None and self.high - self.low >= MAX_CODES:
+            self.fail("bins", None, f"given, since lower to upper is more than {MAX_CODES} whole numbers")
+
+    @property
+    def open_fields(self) -> tuple[str, ...]:
+        """Fields of the domain that are neither declared nor derived."""
+        return open_ends(self.lower, self.upper, self.edges)
+
+    @property
+    def low(self) -> int:
+        """The lowest number of the domain."""
+        return int(self.edges[0] if self.edges else self.lower or 0)
+
+    @property
+    def high(self) -> int:
+        """The highest number of the domain."""
+        return int(self.edges[-1] if self.edges else self.upper or 0)
+
+    @cached_property
+    def starts(self) -> NDArray[Any]:
+        """Left end of every bin."""
+        return lattice_starts(self.low, self.high, self.bins, self.edges)
+
+
+@dataclass(frozen=True)
+class Real(Measured):
+    """Numbers from `lower` to `upper` in `bins` equal bins (32 if not said) or between `edges`.
+
+    Output has `decimals` decimals; if not said, as many as tell about a hundred values of a bin apart.
+    """
+
+    _: KW_ONLY
+    lower: float | None = None
+    upper: float | None = None
+    bins: int | None = None
+    edges: tuple[float, ...] | None = None
+    decimals: int | None = None
+
+    kind: ClassVar[str] = "real"
+    fields: ClassVar[tuple[str, ...]] = (
+        "lower",
+        "upper",
+        "bins",
+        "edges",
+        "decimals",
+        "missing",
+        "out_of_domain",
+    )
+
+    def _validate(self) -> None:
+        super()._validate()
+        for field, values in ends(self):
+            for value in values:
+                if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+                    self.fail(field, value, "a finite number")
+            normal = tuple(float(value) + 0.0 for value in values)
+            object.__setattr__(self, field, normal if field == "edges" else normal[0])
+        if self.bins is None and self.edges is None:
+            object.__setattr__(self, "bins", 32)
+        self._check_ends(self.lower, self.upper, self.edges)
+        self._check_bins(self.bins, self.edges)
+        if self.decimals is not None:
+            self._check_count("decimals", 0, 15)
+        if self.open_fields:
+            return
+        if not self.high > self.low:
+            self.fail("upper", self.upper, f"greater than lower, {self.low}")
+        if np.any(np.diff(np.append(self.starts, self.high)) <= 0):
+            self.fail("bins", self.bins, "few enough for the bins to have a width")
+
+    @property
+    def open_fields(self) -> tuple[str, ...]:
+        """Fields of the domain that are neither declared nor derived."""
+        return open_ends(self.lower, self.upper, self.edges)
+
+    @property
+    def low(self) -> float:
+        """The lowest number of the domain."""
+        return float(self.edges[0] if self.edges else self.lower or 0.0)
+
+    @property
+    def high(self) -> float:
+        """The highest number of the domain."""
+        return float(self.edges[-1] if self.edges else self.upper or 0.0)
+
+    @cached_property
+    def starts(self) -> NDArray[Any]:
+        """Left end of every bin."""
+        if self.edges is not None:
+            return np.array(self.edges[:-1], dtype=np.float64)
+        return np.linspace(self.low, self.high, (self.bins or 1) + 1)[:-1]
+
+    @property
+    def shown_decimals(self) -> int:
+        """Decimals of the output."""
+        if self.decimals is not None:
+            return self.decimals
+        narrowest = float(np.min(np.diff(np.append(self.starts, self.high))))
+        return min(15, max(0, math.ceil(2 - math.log10(narrowest))))
+
+
+def ends(column: Any) -> list[tuple[str, tuple[Any, ...]]]:
+    """The declared bounds and edges of a column, each field as a tuple of its values."""
+    found: list[tuple[str, tuple[Any, ...]]] = []
+    for field in ("lower", "upper", "edges"):
+        given = getattr(column, field)
+        if given is None:
+            continue
+        if field == "edges":
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                column.fail(field, given, "a list of rising values")
+            given = tuple(given)
+            object.__setattr__(column, field, given)
+        found.append((field, given if field == "edges" else (given,)))
+    return found
+
+
+def open_ends(lower: object, upper: object, edges: object) -> tuple[str, ...]:
+    """Which bounds are left open."""
+    if edges is not None:
+        return ()
+    return tuple(field for field, value in (("lower", lower), ("upper", upper)) if value is None)
+
+
+def lattice_starts(low: int, high: int, bins: int | None, edges: Sequence[int] | None) -> NDArray[np.int64]:
+    """Left ends of bins on a lattice of whole numbers; more bins than numbers give one bin a number."""
+    if edges is not None:
+        return np.array(edges[:-1], dtype=np.int64)
+    width = high - low + 1
+    if bins is None or bins >= width:
+        return np.arange(low, high + 1, dtype=np.int64)
+    return np.array([low + width * i // bins for i in range(bins)], dtype=np.int64)

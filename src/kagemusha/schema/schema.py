@@ -1,0 +1,172 @@
+"""The schema: what the custodian declares about a table, and all the model may know about it for free."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import replace as _replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
+from kagemusha.schema import toml
+from kagemusha.schema.columns import Column, Modelled
+from kagemusha.schema.domain import Domain
+from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One field of one column, such as the upper bound of age."""
+
+    column: str
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.column}.{self.field}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Declared columns, in the order of the table; every column of the table is named, at least as drop."""
+
+    columns: tuple[Column, ...]
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        object.__setattr__(self, "columns", tuple(columns))
+        if not self.columns:
+            raise SchemaError("the schema names no column; declare at least one")
+        if len(self._by_name) != len(self.columns):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise SchemaError(f"column {twice!r} is declared twice")
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise SchemaError(f"the schema has no column {name!r}{did_you_mean(name, self.names)}") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def modelled(self) -> tuple[Modelled, ...]:
+        """The columns that are in the model, in order."""
+        return tuple(column for column in self.columns if isinstance(column, Modelled))
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Names and sizes of the modelled columns; `UndeclaredDomain` if a fact it needs is open."""
+        if not self.modelled:
+            raise SchemaError("every column is dropped or a surrogate; declare at least one to be modelled")
+        for fact in self.open_facts():
+            raise UndeclaredDomain(
+                f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema "
+                "from public knowledge, or give private discovery a share of the budget to find it."
+            )
+        return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
+
+    def derived_facts(self) -> tuple[Fact, ...]:
+        """Facts taken from the data that nobody has confirmed; a release resting on them is not private."""
+        return tuple(Fact(column.name, field) for column in self.columns for field in column.derived)
+
+    def open_facts(self) -> tuple[Fact, ...]:
+        """Facts of the domain that nobody has declared."""
+        return tuple(Fact(column.name, field) for column in self.modelled for field in column.open_fields)
+
+    def replace(self, name: str, **changes: Any) -> Schema:
+        """The same schema with some fields of one column changed."""
+        changed = _replace(self[name], **changes)
+        return Schema(changed if column.name == name else column for column in self.columns)
+
+    def with_columns(self, *columns: Column) -> Schema:
+        """The same schema with columns of these names exchanged; new names are added at the end."""
+        new = {column.name: column for column in columns}
+        kept = [new.pop(column.name, column) for column in self.columns]
+        return Schema([*kept, *new.values()])
+
+    def confirm(self) -> Schema:
+        """The same schema with nothing marked derived: a person vouches that every fact is public."""
+        return Schema(_replace(column, derived=()) for column in self.columns)
+
+    def to_json(self) -> dict[str, Any]:
+        """A form for JSON that `from_json` reads back."""
+        columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
+        return {"version": VERSION, "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns]}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Schema:
+        """The schema `to_json` wrote."""
+        entries = document.get("columns") if isinstance(document, Mapping) else None
+        if not isinstance(entries, list) or not all(isinstance(e, Mapping) and "name" in e for e in entries):
+            raise SchemaError("schema: a list of columns, each with a name, is needed")
+        _check_version(document.get("version"))
+        return cls(
+            column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of what is declared; comments and layout of the file do not matter."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @classmethod
+    def loads(cls, text: str) -> Schema:
+        """Read the text of a schema file."""
+        document = toml.read(text)
+        known = ("version", "columns")
+        for key in document:
+            if key not in known:
+                raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
+        _check_version(document.get("version", VERSION))
+        tables = document.get("columns")
+        if not isinstance(tables, Mapping) or not tables:
+            raise SchemaError("the schema names no column; declare at least one, such as [columns.age]")
+        return cls(column_from_fields(name, table) for name, table in tables.items())
+
+    def dumps(self) -> str:
+        """The text of a schema file, with comments for the person who edits it."""
+        return toml.write([(column.name, column_to_fields(column)) for column in self.columns], VERSION)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Schema:
+        """Read a schema file; every error names the file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
+        try:
+            return cls.loads(text)
+        except SchemaError as error:
+            raise SchemaError(f"{path}: {error}") from None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the schema file."""
+        try:
+            Path(path).write_text(self.dumps(), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{path}: the schema file cannot be written: {error.strerror}") from None
+
+
+def _check_version(given: object) -> None:
+    if given != VERSION:
+        raise SchemaError(f"version = {given!r} is not known; this program reads version {VERSION}")

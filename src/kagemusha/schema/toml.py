@@ -1,0 +1,82 @@
+"""The schema file: TOML a person can edit. Reading is the standard library's; writing adds the comments."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+from kagemusha.errors import SchemaError
+
+DERIVED = "derived from data: replace by public knowledge and remove from `derived`"
+
+HEADER = """\
+# What is declared about the table. Names, categories, bounds and bins in this file are treated as PUBLIC:
+# write only what you would know without looking at the data.
+#
+# kind           category | boolean | integer | real | date | datetime | drop | surrogate
+# missing        true if a value may be missing (adds one code)
+# out_of_domain  where values outside the declared domain are counted: "clip", "missing", or "other"
+# derived        the fields of this column that were taken from the data and that nobody has confirmed yet;
+#                while any is listed the release is not private end to end
+"""
+
+
+def read(text: str) -> dict[str, Any]:
+    """Parse TOML; a syntax error becomes a `SchemaError` with its line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"this is not valid TOML: {error}") from None
+
+
+def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int) -> str:
+    """The text of a schema file."""
+    lines = [HEADER, f"version = {version}"]
+    for name, fields in columns:
+        lines += ["", f"[columns.{_key(name)}]"]
+        derived = fields.get("derived", [])
+        for field, value in fields.items():
+            comment = f"  # {DERIVED}" if field in derived and field != "kind" else ""
+            lines.append(f"{field} = {_value(value)}{comment}")
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _text(value)
+    return _list([_value(item) for item in value])
+
+
+def _list(items: list[str]) -> str:
+    whole = "[" + ", ".join(items) + "]"
+    if len(whole) <= 100:
+        return whole
+    return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+
+
+def _text(text: str) -> str:
+    escaped = "".join(_escape(char) for char in text)
+    return f'"{escaped}"'
+
+
+def _escape(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    if char < " " or char == "\x7f":
+        return f"\\u{ord(char):04x}"
+    return char

@@ -1,0 +1,63 @@
+"""A table in memory: encoded once into compact codes; the raw values are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import IntArray
+from kagemusha.encoding import Encoder
+from kagemusha.encoding.frames import open_frame
+from kagemusha.errors import DataError
+from kagemusha.marginals import Marginal
+from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.sources.counting import Tally, poisson_mask, stack
+
+
+class FrameSource:
+    """Any frame narwhals reads (pandas, polars, pyarrow, …)."""
+
+    def __init__(self, frame: Any, schema: Schema) -> None:
+        self._schema = schema
+        opened = open_frame(frame)
+        self._like = opened.head(0).to_native()
+        self._columns = Encoder(schema).encode_columns(frame)
+        if not len(self._columns[0]):
+            raise DataError("the table has no rows")
+
+    def __repr__(self) -> str:
+        return f"FrameSource(<private>, {len(self.domain)} columns)"
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        return self._schema
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        return self._schema.domain
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique."""
+        tally = Tally(self.domain, cliques)
+        tally.add(self._columns)
+        return tally.marginals()
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self._columns[0])
+
+    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
+        """Codes of rows taken independently with probability `rate`."""
+        return stack(self._columns, poisson_mask(self.rows(), rate, rng=rng))
+
+    def codes(self) -> IntArray:
+        """All codes, one row a record."""
+        return stack(self._columns, slice(None))
+
+    def native_like(self) -> Any:
+        """An empty frame of the library and types that came in."""
+        return self._like

@@ -1,0 +1,43 @@
+"""What a private table answers: counts over cliques and Poisson batches, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from kagemusha.arrays import IntArray
+from kagemusha.marginals import Marginal
+from kagemusha.schema import Clique, Domain, Schema
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A private table behind its schema. Every answer is exact and private; only the Curator may ask."""
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        ...
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        ...
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique, all in one pass; the clique () counts the rows, as a 0-d array."""
+        ...
+
+    def rows(self) -> int:
+        """Number of rows; private under add-remove adjacency."""
+        ...
+
+    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
+        """Codes of a random subset that takes each row with probability `rate`, independently."""
+        ...
+
+    def native_like(self) -> Any:
+        """What output should look like: an empty frame of the same library, or a library's name."""
+        ...
