@@ -1,0 +1,99 @@
+"""From a private table to a certified model: the one path every synthesizer takes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha import __version__
+from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.certificate import Certificate
+from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.ledger import Ledger, ReleaseRequest
+from kagemusha.privacy.ledger_sqlite import open_ledger
+from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
+from kagemusha.release.curator import Curator
+from kagemusha.schema import Schema
+from kagemusha.sources import Source, open_source
+from kagemusha.synthesizers.model import Model
+from kagemusha.synthesizers.protocol import Progress, Synthesizer, silent
+
+
+def fit(
+    synthesizer: Synthesizer,
+    table: Any,
+    budget: Budget,
+    *,
+    schema: Schema | None = None,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    key: str = "",
+    simulation: int | None = None,
+    allow_derived: bool = False,
+    progress: Progress = silent,
+) -> Model:
+    """Fit a synthesizer to a table within a budget.
+
+    `table` is a source, a frame or a path (the last two need `schema`). `ledger` is a ledger or the path of one;
+    without it the release is accounted in memory only. The same release asked for again (same data set, method,
+    schema, budget and `key`) returns its stored answers and spends nothing; give another `key` for a fresh one.
+    `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and the certificate
+    says so. `allow_derived` lets a schema with unconfirmed facts through, at the price of ε = ∞.
+    """
+    source = _source(table, schema)
+    if synthesizer.private and not budget.is_finite:
+        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
+    derived = source.schema.derived_facts()
+    if derived and not allow_derived and synthesizer.private:
+        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
+        raise UndeclaredDomain(
+            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
+            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
+            "give private discovery a share of the budget"
+        )
+    budget_filter = Filter(budget, synthesizer.accounting)
+    book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
+    name = dataset or _name_of(table)
+    noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
+    request = ReleaseRequest(
+        dataset=name, policy=policy, method=synthesizer.name, budget=budget,
+        accounting=Accounting(budget_filter.accounting),
+        key=key if simulation is None else f"simulation {simulation} {key}",
+        details={"schema": source.schema.digest(), "parameters": repr(synthesizer.parameters())},
+    )
+    record = book.open_release(request)
+    curator = Curator(source, budget_filter, book, record.id, noise)
+    if derived:
+        curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
+    fitted = synthesizer.build(curator, progress=progress)
+    certificate = Certificate(
+        promised=budget, accounting=budget_filter.accounting, method=synthesizer.name,
+        parameters=synthesizer.parameters(), events=curator.events, simulated=curator.simulated,
+        adaptive=synthesizer.adaptive, schema_digest=source.schema.digest(), dataset=Path(name).name, release=record.id,
+        version=__version__, created=datetime.now(UTC).date().isoformat(),
+    )
+    book.close_release(record.id, certificate.digest())
+    return Model(
+        generator=fitted.generator, schema=source.schema, certificate=certificate,
+        measurements=tuple(fitted.measurements), trace=tuple(fitted.trace), like=source.native_like(),
+    )
+
+
+def _source(table: Any, schema: Schema | None) -> Source:
+    if isinstance(table, Source):
+        return table
+    if schema is None:
+        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
+    return open_source(table, schema)
+
+
+def _name_of(table: Any) -> str:
+    """Files are known to the ledger by their place; frames need a name to be told apart."""
+    return str(Path(table).resolve()) if isinstance(table, str | PathLike) else "table"

@@ -1,0 +1,19 @@
+"""Every kind of generator a model file may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kagemusha.errors import DataError
+from kagemusha.synthesizers.markov import MarkovGenerator
+from kagemusha.synthesizers.protocol import Arrays, Generator
+
+_LOADERS = {MarkovGenerator.kind: MarkovGenerator.from_arrays}
+
+
+def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Generator:
+    """Rebuild a generator; an unknown kind is a DataError."""
+    if kind not in _LOADERS:
+        raise DataError(f"unknown kind of generator {kind!r}; known: {', '.join(_LOADERS)}")
+    return _LOADERS[kind](meta, arrays)

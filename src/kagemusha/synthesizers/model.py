@@ -1,0 +1,119 @@
+"""A finished model: doubles of people on demand, with the certificate that goes with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.encoding import Encoder
+from kagemusha.errors import DataError, KagemushaError, UsageError
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.certificate import Certificate
+from kagemusha.schema import Schema
+from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.generators import load_generator
+from kagemusha.synthesizers.model_file import read_model, write_model
+from kagemusha.synthesizers.protocol import Evidence, Generator, Round
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A generator with its schema and certificate. Nothing in it is private; all of it may be published."""
+
+    generator: Generator
+    schema: Schema
+    certificate: Certificate
+    measurements: Sequence[NoisyMarginal] = ()
+    trace: Sequence[Round] = ()
+    like: Any = "pandas"
+    """What sampled tables look like: the library of the frame that came in."""
+
+    @property
+    def domain(self) -> Domain:
+        """The encoded columns."""
+        return self.generator.domain
+
+    @property
+    def rows(self) -> int:
+        """The estimated (under replace adjacency: public) number of records; at least one."""
+        return max(1, round(self.generator.total))
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Expected counts over some columns, for `rows` records."""
+        return self.generator.project(clique)
+
+    def sample_codes(
+        self, rows: int | None = None, *, rng: np.random.Generator | None = None, where: Evidence | None = None
+    ) -> IntArray:
+        """Synthetic rows as codes."""
+        count = self.rows if rows is None else rows
+        if not (isinstance(count, int | np.integer) and count >= 1):
+            raise UsageError(f"rows must be a whole number of at least 1, got {count}")
+        return self.generator.sample(int(count), rng=rng or np.random.default_rng(), where=where)
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        where: Evidence | None = None,
+        like: Any = None,
+    ) -> Any:
+        """A synthetic table: same columns, types, missing values and frame library as the private one.
+
+        Sampling is post-processing of what was released, so it costs nothing and may be repeated; `rng` is a
+        generator of one's own for a reproducible table.
+        """
+        generator = rng or np.random.default_rng()
+        codes = self.sample_codes(rows, rng=generator, where=where)
+        return Encoder(self.schema).decode(codes, rng=generator, like=self.like if like is None else like)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: JSON and arrays, no code."""
+        meta, arrays = self.generator.to_arrays()
+        measured = {f"measurement.{i}": m.values for i, m in enumerate(self.measurements)}
+        description = {
+            "generator": {"kind": self.generator.kind, "meta": meta, "arrays": sorted(arrays)},
+            "schema": self.schema.to_json(),
+            "certificate": self.certificate.to_json(),
+            "measurements": [{"clique": list(m.clique), "sigma": m.sigma} for m in self.measurements],
+            "trace": [
+                {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in asdict(r).items()}
+                for r in self.trace
+            ],
+            "like": self.like if isinstance(self.like, str) else "pandas",
+        }
+        write_model(Path(path), description, {**arrays, **measured})
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model file; executes nothing, and a file that does not fit together is a DataError."""
+    header, arrays = read_model(Path(path))
+    try:
+        generator = header["generator"]
+        return Model(
+            generator=load_generator(
+                generator["kind"], generator["meta"], {name: arrays[name] for name in generator["arrays"]}
+            ),
+            schema=Schema.from_json(header["schema"]),
+            certificate=Certificate.from_json(header["certificate"]),
+            measurements=tuple(
+                NoisyMarginal(tuple(m["clique"]), arrays[f"measurement.{i}"], float(m["sigma"]))
+                for i, m in enumerate(header["measurements"])
+            ),
+            trace=tuple(
+                Round(tuple(r["clique"]), r["sigma"], r["spent"], math.nan if r["change"] is None else r["change"], r["cells"])
+                for r in header["trace"]
+            ),
+            like=header["like"],
+        )
+    except KagemushaError as error:
+        raise DataError(f"model {path}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None

@@ -1,0 +1,127 @@
+"""What a synthesizer and a generator are.
+
+A synthesizer is a frozen set of choices. `build` turns what it learns through the Curator into a generator, which
+knows no private data and can be sampled, asked for marginals and written to a file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.curator import Curator
+from kagemusha.schema.domain import Clique, Domain
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of all work done so far, from 0 to 1."""
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+Evidence = Mapping[Clique, "np.typing.NDArray[np.bool_]"]
+"""For some cliques, a table of which combinations are allowed."""
+
+
+def silent(what: str, done: float) -> None:
+    """A progress listener that says nothing."""
+
+
+class Generator(Protocol):
+    """A fitted distribution over codes; everything about it may be published."""
+
+    kind: ClassVar[str]
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the codes."""
+        ...
+
+    @property
+    def total(self) -> float:
+        """The estimated (or public) number of records."""
+        ...
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Expected counts over a clique, for `total` records."""
+        ...
+
+    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
+        """Codes of synthetic rows, exactly conditioned on `where`."""
+        ...
+
+    def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
+        """A JSON-able description and the arrays that go with it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Round:
+    """One step of an adaptive synthesizer, told from released numbers only."""
+
+    clique: Clique
+    sigma: float
+    spent: float
+    """Share of the budget spent when the round ended, from 0 to 1."""
+    change: float = float("nan")
+    """How far the model's marginal on this clique moved, in records."""
+    cells: int = 0
+    """Cells of the junction tree after the round."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What `build` hands back: the generator and what it was made from."""
+
+    generator: Generator
+    measurements: Sequence[NoisyMarginal] = ()
+    trace: Sequence[Round] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit will need, told from the declared domain alone."""
+
+    steps: Sequence[tuple[str, float]]
+    """What the budget is spent on, and its share."""
+    cells: int
+    """Largest model the fit may build."""
+    seconds: float
+    """Rough time of the fit."""
+    error: float | None = None
+    """Expected mean error of two-way marginals (share of records), where it can be told."""
+
+    @property
+    def megabytes(self) -> float:
+        """Rough peak memory of the model."""
+        return self.cells * 8 * 6 / 1e6
+
+
+class Synthesizer(ABC):
+    """Base of all synthesizers: frozen, keyword-only dataclasses of public choices."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    accounting: ClassVar[Accounting] = Accounting.ZCDP
+    adaptive: ClassVar[bool] = False
+    """Whether later steps are chosen after seeing earlier answers."""
+    private: ClassVar[bool] = True
+    """False for baselines that read the table without protection."""
+
+    @abstractmethod
+    def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
+        """Learn a generator through the Curator; never sees the table."""
+
+    @abstractmethod
+    def plan(self, domain: Domain, budget: Budget) -> Cost:
+        """What `build` will need; reads no data and spends nothing."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The choices, for the certificate."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]

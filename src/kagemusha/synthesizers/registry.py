@@ -1,0 +1,45 @@
+"""Every synthesizer by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from kagemusha.errors import UsageError
+from kagemusha.synthesizers.protocol import Synthesizer
+
+_PLACES = {
+    "independent": "kagemusha.synthesizers.independent:Independent",
+}
+
+DEFAULT = "independent"
+
+
+def names() -> tuple[str, ...]:
+    """All registered names."""
+    return tuple(_PLACES)
+
+
+def synthesizer_class(name: str) -> type[Synthesizer]:
+    """The class behind a name; loads only that module."""
+    if name not in _PLACES:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, _PLACES, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UsageError(f"method {name!r} is not one of {', '.join(_PLACES)}{hint}")
+    module, attribute = _PLACES[name].split(":")
+    found: type[Synthesizer] = getattr(import_module(module), attribute)
+    return found
+
+
+def create(name: str, **parameters: Any) -> Synthesizer:
+    """A synthesizer with some of its choices set; an unknown choice is a UsageError that lists the known ones."""
+    cls = synthesizer_class(name)
+    known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+    unknown = [key for key in parameters if key not in known]
+    if unknown:
+        choices = ", ".join(known) or "none"
+        raise UsageError(f"method {name!r} has no option {unknown[0]!r}; its options are: {choices}")
+    return cls(**parameters)
