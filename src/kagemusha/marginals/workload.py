@@ -28,7 +28,7 @@ class Workload:
         """Every set of `k` attributes, all equally important (fewer attributes than k: all of them)."""
         if k < 1:
             raise UsageError(f"degree must be at least 1, got {k}")
-        return cls({clique: 1.0 for clique in combinations(domain.names, min(k, len(domain)))})
+        return cls(dict.fromkeys(combinations(domain.names, min(k, len(domain))), 1.0))
 
     @classmethod
     def of(cls, domain: Domain, cliques: Iterable[Iterable[str]]) -> Workload:

@@ -31,9 +31,7 @@ class Budget:
         try:
             object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
         except ValueError:
-            raise UsageError(
-                f"adjacency must be one of {', '.join(Adjacency)}, got {self.adjacency!r}"
-            ) from None
+            raise UsageError(f"adjacency must be one of {', '.join(Adjacency)}, got {self.adjacency!r}") from None
 
     @property
     def is_finite(self) -> bool:

@@ -104,10 +104,14 @@ class Certificate:
             "data set": self.dataset,
             "release": self.release,
             "promised": {
-                "epsilon": _number(promised.epsilon), "delta": promised.delta, "adjacency": str(promised.adjacency),
+                "epsilon": _number(promised.epsilon),
+                "delta": promised.delta,
+                "adjacency": str(promised.adjacency),
             },
             "guarantee": {
-                "epsilon": _number(self.epsilon), "delta": promised.delta, "accounting": str(self.accounting),
+                "epsilon": _number(self.epsilon),
+                "delta": promised.delta,
+                "accounting": str(self.accounting),
                 "broken because": self.broken_because,
             },
             "method": {"name": self.method, "parameters": dict(self.parameters), "adaptive": self.adaptive},
@@ -133,13 +137,18 @@ class Certificate:
             return cls(
                 promised=Budget(_float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"])),
                 accounting=Accounting(data["guarantee"]["accounting"]),
-                method=data["method"]["name"], parameters=data["method"]["parameters"],
+                method=data["method"]["name"],
+                parameters=data["method"]["parameters"],
                 adaptive=data["method"]["adaptive"],
                 events=tuple(event_from_json(event) for event in data["events"]),
                 simulated=data["noise"] == "simulated",
-                schema_digest=data["schema digest"], dataset=data["data set"], release=data["release"],
-                version=data["software"]["version"], created=data["created"],
-                assumptions=tuple(data["assumptions"]), outputs=data["outputs"],
+                schema_digest=data["schema digest"],
+                dataset=data["data set"],
+                release=data["release"],
+                version=data["software"]["version"],
+                created=data["created"],
+                assumptions=tuple(data["assumptions"]),
+                outputs=data["outputs"],
             )
         except VerifyError:
             raise

@@ -162,8 +162,7 @@ class UnprotectedEvent(Event):
 
 
 _KINDS: dict[str, type[Event]] = {
-    cls.kind: cls
-    for cls in (GaussianEvent, LaplaceEvent, ExponentialEvent, ThresholdEvent, UnprotectedEvent)
+    cls.kind: cls for cls in (GaussianEvent, LaplaceEvent, ExponentialEvent, ThresholdEvent, UnprotectedEvent)
 }
 
 

@@ -55,9 +55,14 @@ class ReleaseRequest:
         """A stable name of this release."""
         text = json.dumps(
             {
-                "dataset": self.dataset, "policy": self.policy, "method": self.method, "key": self.key,
-                "epsilon": repr(self.budget.epsilon), "delta": repr(self.budget.delta),
-                "adjacency": self.budget.adjacency, "accounting": self.accounting,
+                "dataset": self.dataset,
+                "policy": self.policy,
+                "method": self.method,
+                "key": self.key,
+                "epsilon": repr(self.budget.epsilon),
+                "delta": repr(self.budget.delta),
+                "adjacency": self.budget.adjacency,
+                "accounting": self.accounting,
                 "details": dict(self.details or {}),
             },
             sort_keys=True,

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.privacy.accountants import Accounting
@@ -149,8 +150,16 @@ class SQLiteLedger:
             db.execute(
                 f"INSERT INTO releases ({_RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
                 (
-                    request.id, request.dataset, request.policy, request.method, str(request.accounting),
-                    str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now(),
+                    request.id,
+                    request.dataset,
+                    request.policy,
+                    request.method,
+                    str(request.accounting),
+                    str(budget.adjacency),
+                    repr(budget.epsilon),
+                    repr(budget.delta),
+                    request.reservation,
+                    _now(),
                 ),
             )
             record = self._find(db, request.id)
@@ -232,7 +241,8 @@ class SQLiteLedger:
             stored: dict[str, bytes] = {}
             for key, answer in answers.items():
                 db.execute(
-                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL", (answer, release, key)
+                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL",
+                    (answer, release, key),
                 )
                 row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
                 if row is None:
@@ -252,13 +262,14 @@ class SQLiteLedger:
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
         rows = self._read(
-            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number", (release,)
+            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
+            (release,),
         )
         return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
 
     # reading
 
-    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
@@ -275,13 +286,22 @@ class SQLiteLedger:
         return None if row is None else Cap(dataset, policy, Budget(float(row[0]), float(row[1]), Adjacency(row[2])))
 
 
-def _release(row: tuple[object, ...]) -> ReleaseRecord:
+def _release(row: tuple[Any, ...]) -> ReleaseRecord:
     (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, at, cert) = row
     return ReleaseRecord(
-        id=str(id_), dataset=str(dataset), policy=str(policy), method=str(method),
-        accounting=Accounting(str(accounting)), adjacency=Adjacency(str(adjacency)),
-        epsilon=float(str(epsilon)), delta=float(str(delta)), reserved=int(str(reserved)), charged=int(str(charged)),
-        closed=bool(closed), opened_at=str(at), certificate=None if cert is None else str(cert),
+        id=id_,
+        dataset=dataset,
+        policy=policy,
+        method=method,
+        accounting=Accounting(accounting),
+        adjacency=Adjacency(adjacency),
+        epsilon=float(epsilon),
+        delta=float(delta),
+        reserved=reserved,
+        charged=charged,
+        closed=bool(closed),
+        opened_at=at,
+        certificate=cert,
     )
 
 

@@ -109,7 +109,9 @@ class Curator:
 
         def read(missing: Sequence[int]) -> list[IntArray]:
             exact = self._source.count([cliques[i] for i in missing])
-            return [m.counts.ravel() + self._draw(events[i], m.counts.size) for i, m in zip(missing, exact, strict=True)]
+            return [
+                m.counts.ravel() + self._draw(events[i], m.counts.size) for i, m in zip(missing, exact, strict=True)
+            ]
 
         answers = self._step(events, read)
         return [
@@ -144,15 +146,17 @@ class Curator:
         step = score.sensitivity(self.adjacency)
         squared = len(candidates) * step * step
         event = GaussianEvent(
-            what=f"{score.name} of {len(candidates)} candidates", sigma=math.sqrt(squared / (2 * affordable(cost))),
-            l2_squared=squared, noise=self._gaussian_kind(),
+            what=f"{score.name} of {len(candidates)} candidates",
+            sigma=math.sqrt(squared / (2 * affordable(cost))),
+            l2_squared=squared,
+            noise=self._gaussian_kind(),
         )
 
         def read(_: Sequence[int]) -> list[IntArray]:
             return [score.values(self._source.count(candidates)) + self._draw(event, len(candidates))]
 
         values = self._step([event], read)[0]
-        return values * score.unit(), event.sigma * score.unit()
+        return values.astype(np.float64) * score.unit(), event.sigma * score.unit()
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""
@@ -200,9 +204,7 @@ class Curator:
             costs = [Cost(0) if e.rho is None else cost_of(e, Accounting.ZCDP) for e in events]
         self._ledger.charge(self._release, list(zip(keys, events, costs, strict=True)))
 
-    def _step(
-        self, events: Sequence[Event], read: Callable[[Sequence[int]], list[IntArray]]
-    ) -> list[IntArray]:
+    def _step(self, events: Sequence[Event], read: Callable[[Sequence[int]], list[IntArray]]) -> list[IntArray]:
         """Charge, commit, read, publish. `read` gets the indices of events that have no stored answer yet."""
         keys = self._keys(events)
         self._charge(events, keys)
@@ -211,7 +213,8 @@ class Curator:
         if missing:
             fresh = read(missing)
             published = self._ledger.publish(
-                self._release, {keys[i]: values.astype("<i8").tobytes() for i, values in zip(missing, fresh, strict=True)}
+                self._release,
+                {keys[i]: values.astype("<i8").tobytes() for i, values in zip(missing, fresh, strict=True)},
             )
             stored = [published.get(key, answer) for key, answer in zip(keys, stored, strict=True)]
         return [np.frombuffer(answer or b"", dtype="<i8").astype(np.int64) for answer in stored]

@@ -73,7 +73,8 @@ class L1Error:
         return self.candidates
 
     def _integer_weights(self) -> IntArray:
-        return np.maximum(1, np.rint(self.weights / self.weights.max() * _WEIGHT_STEPS)).astype(np.int64)
+        steps: IntArray = np.rint(self.weights / self.weights.max() * _WEIGHT_STEPS).astype(np.int64)
+        return np.maximum(1, steps)
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
         """The weighted, penalised L1 distances in integer units."""

@@ -63,7 +63,10 @@ def fit(
     name = dataset or _name_of(table)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
     request = ReleaseRequest(
-        dataset=name, policy=policy, method=synthesizer.name, budget=budget,
+        dataset=name,
+        policy=policy,
+        method=synthesizer.name,
+        budget=budget,
         accounting=Accounting(budget_filter.accounting),
         key=key if simulation is None else f"simulation {simulation} {key}",
         details={"schema": source.schema.digest(), "parameters": repr(synthesizer.parameters())},
@@ -74,15 +77,27 @@ def fit(
         curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
     fitted = synthesizer.build(curator, progress=progress)
     certificate = Certificate(
-        promised=budget, accounting=budget_filter.accounting, method=synthesizer.name,
-        parameters=synthesizer.parameters(), events=curator.events, simulated=curator.simulated,
-        adaptive=synthesizer.adaptive, schema_digest=source.schema.digest(), dataset=Path(name).name, release=record.id,
-        version=__version__, created=datetime.now(UTC).date().isoformat(),
+        promised=budget,
+        accounting=budget_filter.accounting,
+        method=synthesizer.name,
+        parameters=synthesizer.parameters(),
+        events=curator.events,
+        simulated=curator.simulated,
+        adaptive=synthesizer.adaptive,
+        schema_digest=source.schema.digest(),
+        dataset=Path(name).name,
+        release=record.id,
+        version=__version__,
+        created=datetime.now(UTC).date().isoformat(),
     )
     book.close_release(record.id, certificate.digest())
     return Model(
-        generator=fitted.generator, schema=source.schema, certificate=certificate,
-        measurements=tuple(fitted.measurements), trace=tuple(fitted.trace), like=source.native_like(),
+        generator=fitted.generator,
+        schema=source.schema,
+        certificate=certificate,
+        measurements=tuple(fitted.measurements),
+        trace=tuple(fitted.trace),
+        like=source.native_like(),
     )
 
 

@@ -45,7 +45,7 @@ class MarkovGenerator:
         """Synthetic codes; with `where`, from the exact conditional distribution."""
         field = self.field
         if where:
-            field = field.condition(dict(where))
+            field = field.condition({clique: table for clique, table in where.items()})  # noqa: C416
             if not field.total > 0:
                 raise UsageError("where: the model gives this condition no probability at all")
         return sample_rounded(field, rows, rng=rng)

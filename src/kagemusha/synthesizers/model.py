@@ -108,7 +108,13 @@ def load_model(path: str | Path) -> Model:
                 for i, m in enumerate(header["measurements"])
             ),
             trace=tuple(
-                Round(tuple(r["clique"]), r["sigma"], r["spent"], math.nan if r["change"] is None else r["change"], r["cells"])
+                Round(
+                    tuple(r["clique"]),
+                    r["sigma"],
+                    r["spent"],
+                    math.nan if r["change"] is None else r["change"],
+                    r["cells"],
+                )
                 for r in header["trace"]
             ),
             like=header["like"],

@@ -34,6 +34,8 @@ def accountant_for(accounting: Accounting) -> Accountant:
     from kagemusha.privacy.accountants.zcdp import ZCDP
 
     accountants: dict[Accounting, Accountant] = {
-        Accounting.ZCDP: ZCDP(), Accounting.GDP: GDP(), Accounting.PURE: Pure()
+        Accounting.ZCDP: ZCDP(),
+        Accounting.GDP: GDP(),
+        Accounting.PURE: Pure(),
     }
     return accountants[accounting]

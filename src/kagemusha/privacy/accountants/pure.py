@@ -13,7 +13,7 @@ class Pure:
 
     name = "pure"
 
-    def epsilon(self, events: Sequence[Event], delta: float) -> float:  # noqa: ARG002 - holds for every δ
+    def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together."""
         costs = [event.pure_epsilon for event in events]
         return math.inf if None in costs else float(sum(cost for cost in costs if cost is not None))

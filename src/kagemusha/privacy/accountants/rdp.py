@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from kagemusha.privacy.events import Event, LaplaceEvent
 
 ORDERS = tuple(
-    sorted({1 + x / 100 for x in range(1, 100)} | {2 + x / 10 for x in range(80)} | {float(2**k) for k in range(3, 25)}
-           | {float(x) for x in range(10, 512)})
+    sorted(
+        {1 + x / 100 for x in range(1, 100)}
+        | {2 + x / 10 for x in range(80)}
+        | {float(2**k) for k in range(3, 25)}
+        | {float(x) for x in range(10, 512)}
+    )
 )
 
 

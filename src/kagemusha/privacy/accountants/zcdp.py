@@ -13,9 +13,7 @@ from kagemusha.privacy.events import Event
 
 
 def _log_delta_at(alpha: float, rho: float, epsilon: float) -> float:
-    return (
-        (alpha - 1) * (alpha * rho - epsilon) - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
-    )
+    return (alpha - 1) * (alpha * rho - epsilon) - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
 
 
 def _best_alpha(rho: float, epsilon: float) -> float:

@@ -69,7 +69,5 @@ class ExactNoise:
         from opendp.measures import zero_concentrated_divergence
         from opendp.metrics import linf_distance
 
-        choose = make_noisy_max(
-            _integers(), linf_distance(T="i64"), zero_concentrated_divergence(), scale=float(scale)
-        )
+        choose = make_noisy_max(_integers(), linf_distance(T="i64"), zero_concentrated_divergence(), scale=float(scale))
         return int(choose(scores))
