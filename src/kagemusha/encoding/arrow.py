@@ -45,12 +45,9 @@ def _by_distinct(values: Any, encode: Callable[[Any], Codes]) -> Codes:
     table = encode(distinct)
     indices = coded.indices
     if indices.null_count:
-        indices = (
-            indices.fill_null(len(distinct) - 1)
-            if len(distinct) <= 127
-            else indices.cast(pa.int64()).fill_null(len(distinct) - 1)
-        )
-    return table[indices.to_numpy(zero_copy_only=False)]
+        indices = indices.cast(pa.int64()).fill_null(len(distinct) - 1)
+    codes: Codes = table[indices.to_numpy(zero_copy_only=False)]
+    return codes
 
 
 def _labelled(column: Labelled, distinct: list[Any]) -> Codes:

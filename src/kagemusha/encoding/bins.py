@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import IntArray
 from kagemusha.schema import Measured, Real
 
-Codes = NDArray[np.unsignedinteger[Any]] | NDArray[np.signedinteger[Any]]
+Codes = NDArray[Any]
 """Codes in the smallest integer type that holds them."""
 
 
@@ -32,7 +32,7 @@ def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]
         clipped = np.clip(numbers, column.low, column.high)
         if missing.any():
             clipped[missing] = column.low
-        codes = (np.floor(clipped) - column.low).astype(kind)
+        codes: Codes = (np.floor(clipped) - column.low).astype(kind)
     else:
         codes = np.searchsorted(column.starts[1:], numbers, side="right").astype(kind)
     if outside is not None:

@@ -39,7 +39,8 @@ def check_names(found: Sequence[str], schema: Schema, where: str = "the table") 
     extra = [name for name in found if name not in declared]
     if extra:
         raise SchemaError(
-            f'{where} has {_some(extra)} that the schema does not declare; add it, at least with kind = "drop"'
+            f"{where} has {_some(extra)} that the schema does not declare; "
+            'declare every column, at least with kind = "drop"'
         )
 
 
@@ -62,9 +63,7 @@ def library_of(like: Any) -> str:
     """Which library's frame to make: a name, or the library of the given frame."""
     if isinstance(like, str):
         if like not in LIBRARIES:
-            raise UsageError(
-                f"like = {like!r} is not known; it must be one of {', '.join(LIBRARIES)} or a frame"
-            )
+            raise UsageError(f"like = {like!r} is not known; it must be one of {', '.join(LIBRARIES)} or a frame")
         return like
     implementation = str(open_frame(like).implementation)
     return implementation if implementation in LIBRARIES else "pandas"

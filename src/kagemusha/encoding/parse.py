@@ -29,9 +29,7 @@ class TextReader:
 
     def moments(self, texts: Any, form: str) -> tuple[IntArray, Any]:
         """Microseconds since 1970 of each text of an arrow array, and a mask of those that are no moment."""
-        found = np.ma.asarray(
-            self._run(f"SELECT epoch_us({moment_sql('text', form)}) AS found FROM texts", texts)
-        )
+        found = np.ma.asarray(self._run(f"SELECT epoch_us({moment_sql('text', form)}) AS found FROM texts", texts))
         return np.ma.filled(found, 0).astype(np.int64), np.ma.getmaskarray(found)
 
     def _run(self, query: str, texts: Any) -> Any:

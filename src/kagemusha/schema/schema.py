@@ -119,9 +119,7 @@ class Schema:
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) and "name" in e for e in entries):
             raise SchemaError("schema: a list of columns, each with a name, is needed")
         _check_version(document.get("version"))
-        return cls(
-            column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries
-        )
+        return cls(column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""

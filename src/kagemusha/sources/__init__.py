@@ -1,3 +1,5 @@
+from kagemusha.schema.rawfile import read_header as read_header
+from kagemusha.sources.file import FileSource as FileSource
 from kagemusha.sources.frame import FrameSource as FrameSource
 from kagemusha.sources.open import open_source as open_source
 from kagemusha.sources.protocol import Source as Source

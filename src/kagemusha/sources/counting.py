@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -14,6 +14,15 @@ from kagemusha.schema import Clique, Domain
 
 MAX_CELLS = 2**28
 """Cells one call may count over in all: 2 GB of counts."""
+
+
+BLOCK = 2**18
+"""Rows counted at a time: small enough for the columns to stay in the processor's cache."""
+
+COMPILE_FROM = 50_000_000
+"""Rows times cliques from which loading the compiled kernel pays."""
+
+PairCounter = Callable[[Codes, Codes, int, IntArray], None]
 
 
 class Tally:
@@ -32,29 +41,46 @@ class Tally:
                 f"counting {len(distinct)} sets of columns needs {cells:,} cells, more than {MAX_CELLS:,}; "
                 "use fewer bins, fewer categories or smaller sets"
             )
-        self._counts: dict[Clique, IntArray] = {
-            c: np.zeros(domain.cells(c), dtype=np.int64) for c in distinct
-        }
+        self._counts: dict[Clique, IntArray] = {c: np.zeros(domain.cells(c), dtype=np.int64) for c in distinct}
         self.rows = 0
 
     def add(self, columns: Sequence[Codes]) -> None:
         """Count one chunk: codes of every column of the domain, all of one length."""
         length = len(columns[0])
         self.rows += length
-        for clique, counts in self._counts.items():
-            if not clique:
-                counts += length
-                continue
-            axes = [self.domain.axis(name) for name in clique]
-            index = columns[axes[0]].astype(np.int64)
-            for axis in axes[1:]:
-                index *= self.domain.sizes[axis]
-                index += columns[axis]
-            counts += np.bincount(index, minlength=len(counts))
+        add = _compiled() if self.rows * len(self._counts) >= COMPILE_FROM else _add_pairs
+        for begin in range(0, length, BLOCK):
+            block = [column[begin : begin + BLOCK] for column in columns]
+            for clique, counts in self._counts.items():
+                self._add_clique(clique, counts, block, add)
+
+    def _add_clique(self, clique: Clique, counts: IntArray, block: list[Codes], add: PairCounter) -> None:
+        if not clique:
+            counts += len(block[0])
+            return
+        *front, last = (self.domain.axis(name) for name in clique)
+        if not front:
+            counts += np.bincount(block[last], minlength=len(counts))
+            return
+        index = block[front[0]]
+        for axis in front[1:]:
+            # Below MAX_CELLS every index fits 32 bits.
+            index = index.astype(np.int32) * np.int32(self.domain.sizes[axis]) + block[axis]
+        add(index, block[last], self.domain.sizes[last], counts)
 
     def marginals(self) -> list[Marginal]:
         """The marginals, in the order the cliques were given."""
         return [Marginal(c, self._counts[c].reshape(self.domain.shape(c))) for c in self.cliques]
+
+
+def _add_pairs(first: Codes, second: Codes, size: int, counts: IntArray) -> None:
+    counts += np.bincount(first.astype(np.int64) * size + second, minlength=len(counts))
+
+
+def _compiled() -> PairCounter:
+    from kagemusha.sources.kernels import count_pairs
+
+    return count_pairs
 
 
 def _check_clique(domain: Domain, clique: Clique) -> None:
@@ -65,9 +91,7 @@ def _check_clique(domain: Domain, clique: Clique) -> None:
         raise UsageError(f"clique {clique} must hold distinct columns in domain order")
 
 
-def poisson_mask(
-    rows: int, rate: float, *, rng: np.random.Generator
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def poisson_mask(rows: int, rate: float, *, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which rows a Poisson batch takes."""
     if not 0 <= rate <= 1:
         raise UsageError(f"rate must lie between 0 and 1, got {rate}")

@@ -6,12 +6,17 @@ from os import PathLike
 from typing import Any
 
 from kagemusha.schema import Schema
+from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
 
 
 def open_source(table: Any, schema: Schema) -> Source:
-    """A source for a frame (pandas, polars, pyarrow) or the path of a CSV or Parquet file."""
+    """A source for a frame (pandas, polars, pyarrow) or the path of a CSV or Parquet file.
+
+    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither
+    shows a value of the table.
+    """
     if isinstance(table, str | PathLike):
-        raise NotImplementedError
+        return FileSource(table, schema)
     return FrameSource(table, schema)

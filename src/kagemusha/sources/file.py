@@ -1,0 +1,122 @@
+"""A CSV or Parquet file: encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import IntArray
+from kagemusha.encoding.bins import Codes, code_type
+from kagemusha.encoding.frames import check_names
+from kagemusha.encoding.sql import sql_expression
+from kagemusha.errors import DataError
+from kagemusha.marginals import Marginal
+from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.schema.rawfile import connect, open_file, shielded
+from kagemusha.sources.counting import Tally, poisson_mask, stack
+
+CHUNK = 250_000
+KEEP = 512 * 2**20
+SQL_TYPES = {"uint8": "UTINYINT", "uint16": "USMALLINT", "int32": "INTEGER"}
+
+
+class FileSource:
+    """A table file. Codes of up to `keep` bytes are kept after the first pass, so that later ones are fast."""
+
+    def __init__(self, path: str | PathLike[str], schema: Schema, *, keep: int = KEEP) -> None:
+        self._schema = schema
+        self._file = open_file(path)
+        check_names(self._file.names, schema, str(path))
+        self._keep = keep
+        self._kept: list[list[Codes]] | None = None
+        self._query = self._select()
+
+    def __repr__(self) -> str:
+        return f"FileSource({str(self._file.path)!r})"
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        return self._schema
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        return self._schema.domain
+
+    @property
+    def file_kind(self) -> str:
+        """Csv or parquet: the kind of file to write back."""
+        return self._file.kind
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique, in one pass over the file."""
+        tally = Tally(self.domain, cliques)
+        for columns in self._chunks():
+            tally.add(columns)
+        return tally.marginals()
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.count([()])[0].counts)
+
+    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
+        """Codes of rows taken independently with probability `rate`, in one pass over the file."""
+        parts = [stack(c, poisson_mask(len(c[0]), rate, rng=rng)) for c in self._chunks()]
+        return np.concatenate(parts)
+
+    def native_like(self) -> Any:
+        """Files have no frame of their own; arrow tables hold what they hold."""
+        return "pyarrow"
+
+    def _select(self) -> str:
+        positions = {name: i for i, name in enumerate(self._file.names)}
+        codes = []
+        for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
+            at = positions[column.name]
+            expression = sql_expression(column, self._file.stored[at], f"raw.c{at}")
+            codes.append(f"CAST({expression} AS {SQL_TYPES[code_type(size).name]}) AS k{len(codes)}")
+        return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
+
+    def _chunks(self) -> Iterator[list[Codes]]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[list[Codes]] = []
+        room, rows = self._keep, 0
+        for columns in self._read():
+            rows += len(columns[0])
+            room -= sum(column.nbytes for column in columns)
+            kept = [*kept, columns] if room >= 0 else []
+            yield columns
+        if not rows:
+            raise DataError(f"{self._file.path}: the file has a header but no rows")
+        if room >= 0:
+            self._kept = kept
+
+    def _read(self) -> Iterator[list[Codes]]:
+        self._file.check_unchanged()
+        connection = connect()
+        try:
+            reader = shielded(self._file.path, lambda: _stream(connection, self._query))
+            while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
+                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        finally:
+            connection.close()
+
+
+def _stream(connection: Any, query: str) -> Any:
+    relation = connection.sql(query)
+    # DuckDB 2 renamed the call.
+    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    return open_reader(CHUNK)
+
+
+def _next(reader: Any) -> Any:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
