@@ -125,7 +125,7 @@ def _moments(column: Moment, values: Any, reader: TextReader) -> Codes:
 def _text_moments(column: Moment, distinct: Any, reader: TextReader) -> Codes:
     if not is_text(distinct.type):
         return _moments(column, distinct, reader)
-    microseconds, missing = reader.moments(distinct, column.text_format)
+    microseconds, missing = reader.moments(distinct, column.format)
     return _moment_codes(column, microseconds.astype("M8[us]"), missing)
 
 

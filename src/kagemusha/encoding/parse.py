@@ -27,7 +27,7 @@ class TextReader:
         found = self._run(f"SELECT {number_sql('text')} AS found FROM texts", texts)
         return np.ma.filled(np.ma.asarray(found).astype(np.float64), np.nan)
 
-    def moments(self, texts: Any, form: str) -> tuple[IntArray, Any]:
+    def moments(self, texts: Any, form: str | None) -> tuple[IntArray, Any]:
         """Microseconds since 1970 of each text of an arrow array, and a mask of those that are no moment."""
         found = np.ma.asarray(self._run(f"SELECT epoch_us({moment_sql('text', form)}) AS found FROM texts", texts))
         return np.ma.filled(found, 0).astype(np.int64), np.ma.getmaskarray(found)
@@ -56,9 +56,9 @@ def number_sql(text: str) -> str:
     return f"TRY_CAST({text} AS DOUBLE)"
 
 
-def moment_sql(text: str, form: str) -> str:
-    """DuckDB expression: the timestamp a text says in a format, or NULL."""
-    moment = f"try_strptime({text}, {quote(form)})"
+def moment_sql(text: str, form: str | None) -> str:
+    """DuckDB expression: the timestamp a text says in a format (none: ISO 8601), or NULL."""
+    moment = f"TRY_CAST({text} AS TIMESTAMP)" if form is None else f"try_strptime({text}, {quote(form)})"
     return f"CASE WHEN isfinite({moment}) THEN {moment} END"
 
 

@@ -64,7 +64,7 @@ def _as_text(name: str, stored: Stored) -> str:
 
 def _as_moment(column: Moment, name: str, stored: Stored) -> str:
     if stored in ("text", "integer"):
-        return moment_sql(_as_text(name, stored), column.text_format)
+        return moment_sql(_as_text(name, stored), column.format)
     moment = f"CAST({name} AS TIMESTAMP)"
     return f"CASE WHEN isfinite({moment}) THEN {moment} END"
 

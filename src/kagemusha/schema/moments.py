@@ -23,7 +23,7 @@ UNITS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": 
 class Moment(Measured):
     """Points in time from `lower` to `upper`; `format` is the strptime format of a text column.
 
-    Without a format the column is a native date column, or ISO text in a text file. Values are rounded down
+    Without a format the column is a native date column, or ISO 8601 text in a text file. Values are rounded down
     to the unit the format can show, so that what is written is read back into the same bin.
     """
 
@@ -43,7 +43,6 @@ class Moment(Measured):
         "missing",
         "out_of_domain",
     )
-    default_format: ClassVar[str]
     default_unit: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
 
@@ -106,11 +105,6 @@ class Moment(Measured):
         return shown[-1] if shown else self.default_unit
 
     @property
-    def text_format(self) -> str:
-        """The format text is read with."""
-        return self.format or self.default_format
-
-    @property
     def open_fields(self) -> tuple[str, ...]:
         """Fields of the domain that are neither declared nor derived."""
         return open_ends(self.lower, self.upper, self.edges)
@@ -141,7 +135,6 @@ class Date(Moment):
     """Days (or months or years, if the format shows no more)."""
 
     kind: ClassVar[str] = "date"
-    default_format: ClassVar[str] = "%Y-%m-%d"
     default_unit: ClassVar[str] = "D"
     units: ClassVar[tuple[str, ...]] = ("Y", "M", "D")
 
@@ -154,6 +147,5 @@ class Datetime(Moment):
     """Moments to the second (or what the format shows). Time zones are not kept: the wall clock counts."""
 
     kind: ClassVar[str] = "datetime"
-    default_format: ClassVar[str] = "%Y-%m-%d %H:%M:%S"
     default_unit: ClassVar[str] = "s"
     units: ClassVar[tuple[str, ...]] = ("D", "h", "m", "s", "us")

@@ -60,7 +60,8 @@ def open_file(path: str | PathLike[str]) -> RawFile:
     if not {".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in file.suffixes}:
         raise DataError(f"{file}: the name must end in .csv, .csv.gz, .tsv, .txt, .parquet or .pq")
     names, delimiter = _csv_header(file)
-    return RawFile(file, "csv", names, ("text",) * len(names), delimiter, stamp)
+    texts: tuple[Stored, ...] = ("text",) * len(names)
+    return RawFile(file, "csv", names, texts, delimiter, stamp)
 
 
 def read_header(path: str | PathLike[str]) -> tuple[str, ...]:

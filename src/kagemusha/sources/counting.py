@@ -80,7 +80,8 @@ def _add_pairs(first: Codes, second: Codes, size: int, counts: IntArray) -> None
 def _compiled() -> PairCounter:
     from kagemusha.sources.kernels import count_pairs
 
-    return count_pairs
+    counter: PairCounter = count_pairs
+    return counter
 
 
 def _check_clique(domain: Domain, clique: Clique) -> None:

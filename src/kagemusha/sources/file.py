@@ -74,7 +74,7 @@ class FileSource:
 
     def _select(self) -> str:
         positions = {name: i for i, name in enumerate(self._file.names)}
-        codes = []
+        codes: list[str] = []
         for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
             at = positions[column.name]
             expression = sql_expression(column, self._file.stored[at], f"raw.c{at}")
