@@ -10,6 +10,7 @@ from kagemusha.errors import UsageError
 from kagemusha.synthesizers.protocol import Synthesizer
 
 _PLACES = {
+    "aim": "kagemusha.synthesizers.aim:AIM",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 

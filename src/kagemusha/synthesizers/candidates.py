@@ -1,0 +1,105 @@
+"""What a round may measure: the workload's closure, its weights, and which members still fit into the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+
+from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.graphical import candidate_cells, tree_cells
+from kagemusha.marginals import Workload
+from kagemusha.schema.domain import Clique, Domain
+
+COUNTED_CELLS = 1 << 27
+"""No step counts more cells than this (1 GiB): all candidates are counted together."""
+
+MOST_CANDIDATES = 200_000
+
+WorkloadLike = Workload | Mapping[Clique, float] | Sequence[Sequence[str]] | None
+
+
+def workload_of(domain: Domain, given: WorkloadLike, degree: int, target: str | None, emphasis: float) -> Workload:
+    """The workload behind the options: all `degree`-way sets unless one is given, `target` weighted up."""
+    if target is not None and target not in domain:
+        raise UsageError(f"target: no column named {target!r}; columns are {', '.join(domain.names)}")
+    if not emphasis > 0:
+        raise UsageError(f"emphasis must be greater than 0, got {emphasis}")
+    if given is None:
+        workload = all_kway(domain, degree)
+    elif isinstance(given, Workload | Mapping):
+        weights = given.weights if isinstance(given, Workload) else given
+        Workload.of(domain, weights)
+        workload = Workload({domain.canonical(clique): float(weight) for clique, weight in weights.items()})
+    else:
+        workload = Workload.of(domain, given)
+    return workload if target is None else workload.emphasise(target, emphasis)
+
+
+def all_kway(domain: Domain, degree: int) -> Workload:
+    """Every set of `degree` columns; too many to score is an error before anything is spent."""
+    if degree >= 1 and comb(len(domain), min(degree, len(domain))) > MOST_CANDIDATES:
+        raise ModelTooLarge(
+            f"{len(domain)} columns have more than {MOST_CANDIDATES:,} sets of {degree}; "
+            "use a smaller degree or name the sets that matter"
+        )
+    return Workload.all_kway(domain, degree)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The cliques of a workload's closure that fit the limit alone, with AIM's weights w_r."""
+
+    domain: Domain
+    weights: Mapping[Clique, float]
+    max_cells: int
+
+    @classmethod
+    def of(cls, domain: Domain, workload: Workload, max_cells: int, *, explicit: bool) -> Candidates:
+        """Checks sizes from the declared domain alone: a column or an `explicit` clique too large is an error."""
+        require_columns(domain, max_cells)
+        for clique in workload.weights if explicit else ():
+            require_clique(domain, clique, max_cells)
+        closure = [c for c in workload.closure() if tree_cells(domain, [c]) <= max_cells]
+        counted = sum(map(domain.cells, closure))
+        if counted > COUNTED_CELLS:
+            largest = max(closure, key=domain.cells)
+            raise ModelTooLarge(
+                f"scoring this workload counts {counted:,} cells and the limit is {COUNTED_CELLS:,}; its largest set "
+                f"({', '.join(largest)}) has {domain.cells(largest):,}. Use smaller sets, fewer of them or coarser bins"
+            )
+        members = {c: set(c) for c in workload.weights}
+        weights = {c: sum(w * len(members[s].intersection(c)) for s, w in workload.weights.items()) for c in closure}
+        return cls(domain, weights, max_cells)
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """All candidates, smallest sets first."""
+        return tuple(self.weights)
+
+    def fitting(self, measured: Iterable[Clique], limit: float) -> list[Clique]:
+        """Candidates that keep the junction tree of what is `measured` within `limit` cells or leave it as it is."""
+        base = list(measured)
+        unchanged = tree_cells(self.domain, base)
+        sizes = candidate_cells(self.domain, base, self.cliques)
+        return [c for c, cells in zip(self.cliques, sizes, strict=True) if cells <= max(limit, unchanged)]
+
+
+def require_columns(domain: Domain, max_cells: int) -> None:
+    """The columns alone must fit the model."""
+    cells = sum(domain.sizes)
+    if cells > max_cells:
+        widest = max(domain.names, key=domain.size)
+        raise ModelTooLarge(
+            f"the columns alone need {cells:,} cells and the limit is {max_cells:,}; the widest, {widest!r}, has "
+            f"{domain.size(widest):,} codes. Use coarser bins, fewer categories or a higher limit"
+        )
+
+
+def require_clique(domain: Domain, clique: Clique, max_cells: int) -> None:
+    """A clique that was asked for by name must fit the model."""
+    if tree_cells(domain, [clique]) > max_cells:
+        raise ModelTooLarge(
+            f"the set ({', '.join(clique)}) needs {domain.cells(clique):,} cells and the limit is {max_cells:,}. "
+            "Leave it out, use coarser bins or a higher limit"
+        )
