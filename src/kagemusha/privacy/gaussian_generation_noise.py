@@ -30,8 +30,10 @@ _LARGEST_REACH = 0.9
 class NoiseSaving:
     """The noise multiplier ν that meets (ε, δ), with and without counting generation randomness.
 
-    A multiplier ν stands for standard deviations √2·ν·Δ_μ on every coordinate of μ and √2·ν·Δ_Σ on Σ in
-    Frobenius-orthonormal coordinates (√2 less off the diagonal, where each value stands twice).
+    A multiplier ν stands for ρ = 1/(2ν²): standard deviation ν·Δ_μ/√b on every coordinate of μ and ν·Δ_Σ/√(1−b)
+    on Σ in Frobenius-orthonormal coordinates (√2 less off the diagonal, where each value stands twice), with b
+    the mean's share of ρ. Counting generation hides the mean almost for free, so up to 1 − √(1−b) of the saving
+    is the mean's budget, which the noise no longer has to spend.
     """
 
     counted: float
@@ -40,8 +42,10 @@ class NoiseSaving:
     """Generation ignored, by the same Rényi conversion."""
     ignored_exact: float
     """Generation ignored, by the exact Gaussian analysis: the strongest competitor."""
-    mean_sensitivity: float
-    covariance_sensitivity: float
+    mean_unit: float
+    """Standard deviation on μ per unit of ν."""
+    covariance_unit: float
+    """Standard deviation on Σ's diagonal per unit of ν."""
 
     @property
     def needed(self) -> float:
@@ -58,17 +62,13 @@ class NoiseSaving:
         """Share of noise saved against the exact analysis that ignores generation."""
         return 1 - self.needed / self.ignored_exact
 
-    def scales(self, multiplier: float) -> tuple[float, float]:
-        """(standard deviation on μ, standard deviation on Σ's diagonal) of a multiplier."""
-        factor = math.sqrt(2) * multiplier
-        return factor * self.mean_sensitivity, factor * self.covariance_sensitivity
-
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGeneration:
     """m records from N(μ + noise, floor_σ(Σ + noise)), fitted to at least n records (exactly n under replace).
 
-    Nothing is assumed about Σ: `sigma` is the floor the generator applies after the noise.
+    Nothing is assumed about Σ: `sigma` is the floor the generator applies after the noise. `mean_budget` is the
+    mean's share of the noise's ρ.
     """
 
     n: int
@@ -76,6 +76,7 @@ class NoisyGeneration:
     sigma: float
     m: int
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE
+    mean_budget: float = 0.1
 
     def __post_init__(self) -> None:
         smallest_n = 2 if self.adjacency == Adjacency.REPLACE else 1
@@ -83,6 +84,8 @@ class NoisyGeneration:
             object.__setattr__(self, name, whole(name, getattr(self, name), lowest))
         object.__setattr__(self, "sigma", eigenvalue(self.sigma))
         object.__setattr__(self, "adjacency", neighbouring(self.adjacency))
+        if not (isinstance(self.mean_budget, float) and 0 < self.mean_budget < 1):
+            raise UsageError(f"mean_budget must be greater than 0 and less than 1, got {self.mean_budget!r}")
 
     @property
     def _step(self) -> tuple[float, float]:
@@ -100,12 +103,14 @@ class NoisyGeneration:
         mean, radius = self._step
         if multiplier <= 0:
             return self.m * bounds.moved_float(alpha, mean, radius)
-        noise = alpha / (4 * multiplier**2)
-        mean_share = noise / (noise + self.m * alpha * mean / 2)
-        share = noise / (noise + self.m * alpha * radius**2 / 4)
+        noise = alpha / (2 * multiplier**2)
+        on_mean, on_covariance = self.mean_budget * noise, (1 - self.mean_budget) * noise
+        mean_share = on_mean / (on_mean + self.m * alpha * mean / 2)
+        share = on_covariance / (on_covariance + self.m * alpha * radius**2 / 4)
         share = min(share, _LARGEST_REACH / (alpha * radius))
+        hidden = on_mean * (1 - mean_share) ** 2 + on_covariance * (1 - share) ** 2
         drawn = self.m * bounds.moved_float(alpha, mean_share**2 * mean, share * radius)
-        return min(2 * noise, noise * ((1 - mean_share) ** 2 + (1 - share) ** 2) + drawn)
+        return min(noise, hidden + drawn)
 
     def epsilon(self, multiplier: float, delta: float) -> float:
         """ε at δ with noise multiplier ν, the order optimised."""
@@ -127,7 +132,14 @@ class NoisyGeneration:
         delta = probability(delta)
         ignored = 1 / math.sqrt(2 * zcdp_rho(epsilon, delta))
         exact = 1 / gdp_mu(epsilon, delta)
-        return NoiseSaving(self._least(epsilon, delta, ignored), ignored, exact, *self.sensitivities())
+        mean, covariance = self.sensitivities()
+        return NoiseSaving(
+            counted=self._least(epsilon, delta, ignored),
+            ignored=ignored,
+            ignored_exact=exact,
+            mean_unit=mean / math.sqrt(self.mean_budget),
+            covariance_unit=covariance / math.sqrt(1 - self.mean_budget),
+        )
 
     def _least(self, epsilon: float, delta: float, enough: float) -> float:
         if self.epsilon(0.0, delta) <= epsilon:
