@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,16 +62,21 @@ def estimate(
     warm_start: MarkovField | None = None,
     structural_zeros: Sequence[Zeros] = (),
     max_cells: int = 1 << 24,
-    tolerance: float = 1e-4,
-    max_steps: int = 2000,
+    stop_at_least_risk: bool = True,
+    tolerance: float = 0.01,
+    max_steps: int = 4000,
     progress: Progress | None = None,
 ) -> Estimate:
     """The Markov field over the measured cliques that minimises Σ ‖p_r − y_r‖² / σ_r².
 
     Measurements of the same clique are merged. `total` is public if given, else the minimum-variance combination
     of the measurements' sums, at least 1. `warm_start` hands over the potentials of cliques measured again.
-    Stops once a step's worth of work improves the loss by less than `tolerance` of what is left, and after
-    `max_steps` passes at the latest. Deterministic. Raises `ModelTooLarge` before allocating anything.
+
+    The fit follows a path from the start towards the minimum. With `stop_at_least_risk` it returns the point of
+    least estimated distance from the noiseless marginals, which is short of the minimum when the noise is large;
+    without, the minimum. Either ends when a path longer by a third improves that measure by less than
+    `tolerance` of itself, and after `max_steps` belief-propagation passes at the latest. Deterministic. Raises
+    `ModelTooLarge` before allocating anything.
     """
     merged = merge(domain, measurements)
     walls = {clique: np.where(mask, -np.inf, 0.0) for clique, mask in structural_zeros}
@@ -84,21 +89,46 @@ def estimate(
     target = inference.pack({c: m.values / count for c, m in merged.items()})
     weight = inference.spread([(count / merged[c].sigma) ** 2 if c in merged else 0.0 for c in cliques])
     weight[np.isneginf(wall)] = 0.0
-    start = np.zeros(inference.size)
+    start = twin = np.zeros(inference.size)
     if warm_start is not None:
-        start = inference.pack({c: t for c, t in warm_start.potentials.items() if c in merged})
-        start[~np.isfinite(start)] = 0.0
+        start = _start(inference, merged, warm_start.potentials)
+        twin = _start(inference, merged, warm_start.__dict__.get("_twin", warm_start.potentials))
 
     def oracle(theta: FloatArray) -> tuple[float, FloatArray]:
         return inference(theta + wall)
 
-    solution = minimise(oracle, target, weight, start, tolerance=tolerance, max_steps=max_steps, progress=progress)
+    solution = minimise(
+        oracle,
+        target,
+        weight,
+        start,
+        signs=inference.pack([_signs(domain, c) for c in cliques]) if stop_at_least_risk else None,
+        twin_start=twin,
+        tolerance=tolerance,
+        max_passes=max_steps,
+        progress=progress,
+    )
     theta = solution.theta + wall
-    potentials = dict(zip(cliques, inference.unpack(theta), strict=True))
-    model = MarkovField(domain, count, tree, potentials)
+    model = MarkovField(domain, count, tree, dict(zip(cliques, inference.unpack(theta), strict=True)))
+    # Hand over what the next estimate or the first query would otherwise compute again.
     log_z, _ = inference(theta)
     model.__dict__["_calibrated"] = (log_z, inference.clique_marginals())
-    return Estimate(model, solution.losses[-1], tuple(solution.losses), solution.steps, solution.converged)
+    model.__dict__["_twin"] = dict(zip(cliques, inference.unpack(solution.twin), strict=True))
+    return Estimate(model, solution.loss, solution.losses, solution.passes, solution.converged)
+
+
+def _start(
+    inference: BeliefPropagation, measured: Container[Clique], potentials: Mapping[Clique, FloatArray]
+) -> FloatArray:
+    start = inference.pack({c: t for c, t in potentials.items() if c in measured})
+    start[~np.isfinite(start)] = 0.0
+    return start
+
+
+def _signs(domain: Domain, clique: Clique) -> FloatArray:
+    """Fixed random signs of a clique's cells: the same in every estimate, so that warm starts keep their twin."""
+    rng = np.random.default_rng([domain.axis(name) for name in clique])
+    return 2.0 * rng.integers(0, 2, size=domain.shape(clique)) - 1.0
 
 
 def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, Measurement]:
