@@ -14,7 +14,7 @@ from kagemusha.encoding.frames import arrow_column, build_frame, check_names, op
 from kagemusha.encoding.parse import TextReader
 from kagemusha.errors import UsageError
 from kagemusha.schema import Column, Drop, Label, Labelled, Measured, Modelled, Moment, Schema, Surrogate
-from kagemusha.schema.columns import text_of
+from kagemusha.schema.labels import text_of
 
 
 class Encoder:

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from kagemusha.errors import SchemaError
-from kagemusha.schema.columns import Boolean, Category, Column, Drop, Surrogate
+from kagemusha.schema.columns import Column, Drop, Surrogate
+from kagemusha.schema.labels import Boolean, Category
 from kagemusha.schema.measures import Integer, Real
 from kagemusha.schema.moments import Date, Datetime
 

@@ -60,7 +60,7 @@ def open_file(path: str | PathLike[str]) -> RawFile:
     if not {".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in file.suffixes}:
         raise DataError(f"{file}: the name must end in .csv, .csv.gz, .tsv, .txt, .parquet or .pq")
     names, delimiter = _csv_header(file)
-    texts: tuple[Stored, ...] = ("text",) * len(names)
+    texts: tuple[Stored, ...] = tuple("text" for _ in names)
     return RawFile(file, "csv", names, texts, delimiter, stamp)
 
 

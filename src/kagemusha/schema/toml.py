@@ -39,7 +39,7 @@ def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int) -> str
         lines += ["", f"[columns.{_key(name)}]"]
         derived = fields.get("derived", [])
         for field, value in fields.items():
-            comment = f"  # {DERIVED}" if field in derived and field != "kind" else ""
+            comment = f"  # {DERIVED}" if field in derived else ""
             lines.append(f"{field} = {_value(value)}{comment}")
     return "\n".join(lines) + "\n"
 
@@ -66,7 +66,13 @@ def _list(items: list[str]) -> str:
     whole = "[" + ", ".join(items) + "]"
     if len(whole) <= 100:
         return whole
-    return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+    lines, line = [], "   "
+    for item in items:
+        if len(line) + len(item) > 100 and line.strip():
+            lines.append(line)
+            line = "   "
+        line += f" {item},"
+    return "\n".join(["[", *lines, line, "]"])
 
 
 def _text(text: str) -> str:
