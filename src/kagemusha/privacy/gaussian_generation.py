@@ -65,7 +65,7 @@ class GaussianGeneration:
             object.__setattr__(self, "method", allowed[0])
         if self.method not in allowed:
             raise UsageError(f"method must be one of {', '.join(allowed)} under {self.adjacency}, got {self.method!r}")
-        if self._limit() <= 1:
+        if self.alpha_max() <= 1 + 1e-9:
             raise UsageError(
                 f"n must be greater than about 4d/sigma = {float(self.tau):g} for any Rényi order above 1"
                 f" to be valid, got {self.n}"

@@ -116,7 +116,7 @@ class NoisyGeneration:
         """ε at δ with noise multiplier ν, the order optimised."""
         delta = probability(delta)
         limit = 1e9 if multiplier > 0 else 1 / self._step[1]
-        if limit <= 1:
+        if limit <= 1 + 1e-9:
             return math.inf
 
         def at(alpha: float) -> float:
@@ -149,3 +149,14 @@ class NoisyGeneration:
             middle = (low + high) / 2
             low, high = (low, middle) if self.epsilon(middle, delta) <= epsilon else (middle, high)
         return high
+
+    def assumption(self) -> str:
+        """What the certificate must say the guarantee rests on."""
+        rows = f"exactly {self.n}" if self.adjacency == Adjacency.REPLACE else f"at least {self.n}"
+        return (
+            f"Every table that could have been the input has {rows} records of {self.d} numbers in [-1, 1]; the"
+            f" number of released records ({self.m}) was fixed without looking at the table. The noisy mean and"
+            " covariance are released to nobody: publishing them would leave only the noise's own guarantee."
+            f" Nothing is assumed about the covariance: every eigenvalue of the noisy one below {self.sigma:g} is"
+            f" raised to {self.sigma:g}."
+        )

@@ -18,7 +18,8 @@ from kagemusha.arrays import FloatArray
 # `scipy.stats.ncx2` agrees with 40-digit integration to 6e-13; probabilities are moved 1e-9 the safe way
 _ROUNDING = 1e-9
 _CELLS = 512
-_REACH = 9.0
+# the mass outside the cells is below e^(−_REACH) on either side (Laurent and Massart 2000)
+_REACH = 42.0
 
 
 def _ncx2() -> Any:
@@ -87,8 +88,8 @@ class ShrinkingPart:
         """
         import numpy as np
 
-        spread = math.sqrt(2 * self.size)
-        edges = self.size + spread * np.linspace(-_REACH, _REACH, _CELLS + 1)
+        spread = 2 * math.sqrt(self.size * _REACH)
+        edges = np.linspace(self.size - spread, self.size + spread + 2 * _REACH, _CELLS + 1)
         edges = np.concatenate(([0.0], edges[edges > 0], [np.inf]))
         below, above = _ncx2().cdf(edges, self.size, 1e-30), _ncx2().sf(edges, self.size, 1e-30)
         below[0], above[0], below[-1], above[-1] = 0.0, 1.0, 1.0, 0.0
