@@ -44,6 +44,12 @@ class RawFile:
         columns = ", ".join(f"c{i}" for i in range(len(self.names)))
         return f"{_reader(self.path, self.kind, self.delimiter, len(self.names))} AS raw({columns})"
 
+    def source(self, position: int) -> str:
+        """The SQL expression of one column of `scan`."""
+        # DuckDB 2.0 moves a TRY_CAST of a bare column into its CSV reader as a plain cast, and one unreadable
+        # value then fails the whole file (duckdb#23818). A CSV holds no NULL, so coalesce changes nothing else.
+        return f"coalesce(raw.c{position}, '')" if self.kind == "csv" else f"raw.c{position}"
+
     def check_unchanged(self) -> None:
         """Raise `DataError` if the file is not the one whose header was read."""
         if _stamp(self.path) != self.stamp:
@@ -183,7 +189,7 @@ def _parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
 
 
 def _stored(sql_type: str) -> Stored:
-    if sql_type in ("VARCHAR", "UUID") or sql_type.startswith("ENUM"):
+    if sql_type in ("VARCHAR", "UUID", '"NULL"') or sql_type.startswith("ENUM"):
         return "text"
     if sql_type in ("BOOLEAN", "DATE"):
         return "boolean" if sql_type == "BOOLEAN" else "date"

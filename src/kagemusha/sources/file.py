@@ -77,7 +77,7 @@ class FileSource:
         codes: list[str] = []
         for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
             at = positions[column.name]
-            expression = sql_expression(column, self._file.stored[at], f"raw.c{at}")
+            expression = sql_expression(column, self._file.stored[at], self._file.source(at))
             codes.append(f"CAST({expression} AS {SQL_TYPES[code_type(size).name]}) AS k{len(codes)}")
         return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
 

@@ -1,0 +1,134 @@
+"""Whatever holds the table, the counts are the same."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from kagemusha.encoding import Encoder
+from kagemusha.errors import DataError, ModelTooLarge, UsageError
+from kagemusha.schema import Boolean, Category, Date, Datetime, Domain, Drop, Integer, Real, Schema, Surrogate
+from kagemusha.sources import FileSource, Source, counting, open_source, read_header
+from kagemusha.sources.counting import Tally
+
+SCHEMA = Schema(
+    [
+        Surrogate("id"),
+        Category("sex", categories=("F", "M"), missing=True),
+        Category("ward", categories=(1, 2, 3), out_of_domain="clip"),
+        Boolean("smoker", missing=True),
+        Integer("age", lower=0, upper=120, bins=300, missing=True),
+        Real("bmi", lower=10, upper=60),
+        Date("born", lower="1900-01-01", upper="2024-12-31", bins=25, format="%d/%m/%Y", missing=True),
+        Date("died", lower="1990-01-01", upper="2024-12-31", bins=25, missing=True),
+        Datetime("seen", lower="2020-01-01", upper="2024-01-01", bins=9),
+        Drop("note"),
+    ]
+)
+ROWS = 3000
+CLIQUES = [(), *((n,) for n in SCHEMA.domain), *combinations(SCHEMA.domain.names, 2), ("sex", "ward", "age")]
+
+
+@pytest.fixture(scope="module")
+def codes():
+    rng = np.random.default_rng(7)
+    return np.stack([rng.integers(0, size, ROWS) for size in SCHEMA.domain.sizes], axis=1)
+
+
+@pytest.fixture(scope="module")
+def table(codes):
+    decoded = Encoder(SCHEMA).decode(codes, rng=np.random.default_rng(8), like="pyarrow")
+    return decoded.append_column("note", pa.array(['free, "text"\n'] * ROWS))
+
+
+@pytest.fixture(params=["pandas", "polars", "pyarrow", "csv", "csv.gz", "tsv", "parquet", "streamed"])
+def source(request, table, tmp_path):
+    path = tmp_path / f"table [1]* 'x'.{request.param}"
+    match request.param:
+        case "pandas":
+            return open_source(table.to_pandas(), SCHEMA)
+        case "polars":
+            return open_source(pl.from_arrow(table).lazy(), SCHEMA)
+        case "pyarrow":
+            return open_source(table, SCHEMA)
+        case "parquet":
+            pa.parquet.write_table(table, path)
+        case "tsv":
+            pl.from_arrow(table).write_csv(path, separator="\t")
+        case "csv.gz":
+            with pa.CompressedOutputStream(str(path), "gzip") as stream:
+                pa.csv.write_csv(table, stream)
+        case _:
+            path = path.with_suffix(".csv")
+            pa.csv.write_csv(table, path)
+    if request.param == "streamed":
+        return FileSource(path, SCHEMA, keep=0)
+    assert set(read_header(path)) == set(SCHEMA.names)
+    return open_source(str(path), SCHEMA)
+
+
+def test_counts(source, codes):
+    assert isinstance(source, Source)
+    for _ in range(2):
+        for marginal in source.count(CLIQUES):
+            axes = [SCHEMA.domain.axis(name) for name in marginal.clique]
+            expected = np.zeros(SCHEMA.domain.shape(marginal.clique), dtype=np.int64)
+            np.add.at(expected, tuple(codes[:, axes].T), 1 if axes else ROWS)
+            assert np.array_equal(marginal.counts, expected), marginal.clique
+    assert source.rows() == ROWS
+
+
+def test_poisson(source, codes):
+    batch = source.poisson(0.25, rng=np.random.default_rng(3))
+    again = source.poisson(0.25, rng=np.random.default_rng(3))
+    assert np.array_equal(batch, again)
+    assert abs(len(batch) - ROWS / 4) < 6 * (ROWS * 3 / 16) ** 0.5
+    rows = {tuple(row) for row in codes.tolist()}
+    assert all(tuple(row) in rows for row in batch.tolist())
+    assert len(source.poisson(1.0, rng=np.random.default_rng(3))) == ROWS
+    assert len(source.poisson(0.0, rng=np.random.default_rng(3))) == 0
+    with pytest.raises(UsageError, match="rate"):
+        source.poisson(1.5, rng=np.random.default_rng(3))
+
+
+def test_output_looks_like_the_input(source, codes):
+    native = Encoder(SCHEMA).decode(codes[:5], rng=np.random.default_rng(0), like=source.native_like())
+    assert len(native) == 5
+    assert "private" in repr(source) or "table" in repr(source)
+
+
+def test_wrong_cliques(source):
+    with pytest.raises(UsageError, match="'nobody'"):
+        source.count([("nobody",)])
+    with pytest.raises(UsageError, match="order"):
+        source.count([("ward", "sex")])
+    with pytest.raises(ModelTooLarge, match="cells"):
+        source.count([SCHEMA.domain.names])
+
+
+def test_no_rows_is_an_error():
+    with pytest.raises(DataError, match="no rows"):
+        open_source(pa.table({"a": pa.array([], type=pa.int64())}), Schema([Integer("a", lower=0, upper=1)]))
+
+
+@pytest.mark.parametrize("kinds", [(np.uint8, np.uint8), (np.uint16, np.int32)])
+def test_the_compiled_count_is_the_plain_count(kinds, monkeypatch):
+    rng = np.random.default_rng(0)
+    domain = Domain(("a", "b", "c"), (7, 11, 3))
+    columns = [rng.integers(0, size, 1003).astype(kinds[i % 2]) for i, size in enumerate(domain.sizes)]
+    cliques = [("a", "b"), ("a", "b", "c"), ("c",), ()]
+    results = []
+    for threshold in (10**18, 0):
+        monkeypatch.setattr(counting, "COMPILE_FROM", threshold)
+        monkeypatch.setattr(counting, "BLOCK", 100)
+        tally = Tally(domain, cliques)
+        tally.add(columns)
+        results.append([marginal.counts for marginal in tally.marginals()])
+    for plain, compiled in zip(*results, strict=True):
+        assert np.array_equal(plain, compiled)
