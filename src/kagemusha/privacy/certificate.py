@@ -11,9 +11,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from kagemusha.errors import VerifyError
+from kagemusha.errors import UsageError, VerifyError
 from kagemusha.privacy.accountants import PLD, RDP, ZCDP, Accountant, Accounting, accountant_for
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
@@ -73,7 +74,8 @@ class Certificate:
         """The guaranteed ε: what was promised, or ∞ when anything non-private happened."""
         return math.inf if self.broken_because else self.promised.epsilon
 
-    def totals(self) -> dict[str, float]:
+    @cached_property
+    def totals(self) -> Mapping[str, float]:
         """ε of everything charged, at the promised δ, under each accountant side by side."""
         accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
         if self.accounting.value not in {a.name for a in accountants}:
@@ -118,7 +120,7 @@ class Certificate:
             "events": [event.to_json() for event in self.events],
             "totals": {
                 "at delta": promised.delta if promised.delta > 0 else 1e-9,
-                **{name: _number(value) for name, value in self.totals().items()},
+                **{name: _number(value) for name, value in self.totals.items()},
             },
             "noise": "simulated" if self.simulated else "exact integers",
             "assumptions": list(self.assumptions),
@@ -152,7 +154,7 @@ class Certificate:
             )
         except VerifyError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
             raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
 
 

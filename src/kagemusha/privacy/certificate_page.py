@@ -43,7 +43,7 @@ def render(certificate: Certificate) -> str:
             "epsilon": show(value),
             "guarantee": private and name == certificate.accounting.value,
         }
-        for name, value in certificate.totals().items()
+        for name, value in certificate.totals.items()
     ]
     page: str = _template().render(
         certificate=certificate,

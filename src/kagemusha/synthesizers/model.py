@@ -12,6 +12,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding import Encoder
+from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.certificate import Certificate
@@ -87,7 +88,7 @@ class Model:
                 {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in asdict(r).items()}
                 for r in self.trace
             ],
-            "like": self.like if isinstance(self.like, str) else "pandas",
+            "like": library_of(self.like),
         }
         write_model(Path(path), description, {**arrays, **measured})
 

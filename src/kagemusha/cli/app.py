@@ -1,0 +1,53 @@
+"""All commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kagemusha import __version__
+from kagemusha.cli import account, demo, ledger, schema, synth, verify
+
+app = typer.Typer(
+    name="kagemusha",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="""Turn a table of people into a table of doubles: differentially private synthetic data with a certificate.
+
+    A first release of patients.csv:
+
+    1. [bold]schema propose[/]  draft what is public about the table\n
+    2. [bold]schema check[/]    what a person must still confirm\n
+    3. [bold]plan[/]            what it will cost; nothing is spent\n
+    4. [bold]synth[/]           the synthetic table and its certificate\n
+    5. [bold]verify[/]          anyone can check it, without the data
+
+    Or see it work first: [bold]kagemusha demo[/]. Every command explains itself with --help.""",
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"kagemusha {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.add_typer(schema.app, name="schema")
+app.command("plan")(synth.plan)
+app.command("synth")(synth.synth)
+app.command("sample")(synth.sample)
+app.command("verify")(verify.verify)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(account.app, name="account")
+app.command("demo")(demo.demo)

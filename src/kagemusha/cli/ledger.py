@@ -1,0 +1,119 @@
+"""`ledger`: what was spent, and how much may be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, Policy
+from kagemusha.cli.output import say, say_json, say_table
+from kagemusha.errors import LedgerError
+from kagemusha.privacy.adjacency import Adjacency
+
+app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
+
+Ledger = Annotated[
+    Path, typer.Option("--ledger", envvar="KAGEMUSHA_LEDGER", help="The ledger file.", show_default=True)
+]
+DEFAULT_LEDGER = Path("kagemusha-ledger.db")
+
+
+@app.command()
+def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
+    """List every cap and every release, and what is left."""
+    from kagemusha.privacy.filter import UNIT
+
+    book = _open(ledger)
+    data = _content(book)
+    if as_json:
+        say_json(data)
+        return
+    say_table(
+        "Caps", ["data set", "policy", "ε", "δ", "adjacency", "used"],
+        [[c["dataset"], c["policy"], f"{c['epsilon']:g}", f"{c['delta']:g}", c["adjacency"], f"{100 * c['used']:.1f}%"] for c in data["caps"]],
+    )
+    say_table(
+        "Releases", ["release", "data set", "method", "ε", "δ", "ρ", "state", "opened"],
+        [
+            [r["id"], r["dataset"], r["method"], f"{r['epsilon']:g}", f"{r['delta']:g}", f"{r['held'] / UNIT:.4g}", r["state"], r["opened_at"]]
+            for r in data["releases"]
+        ],
+    )
+
+
+@app.command()
+def cap(
+    dataset: Annotated[str, typer.Argument(help="The data set: its name in the ledger, or its file.", show_default=False)],
+    epsilon: Epsilon,
+    delta: Delta = 1e-9,
+    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    policy: Policy = "default",
+    ledger: Ledger = DEFAULT_LEDGER,
+) -> None:
+    """Set the most that all releases of a data set may cost together."""
+    from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.ledger import Cap
+    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
+
+    name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
+    budget = Budget(epsilon, delta, adjacency)
+    SQLiteLedger(ledger).set_cap(Cap(name, policy, budget))
+    say(f"{name} (policy {policy}): at most {budget.in_words()} over all releases")
+
+
+@app.command()
+def export(
+    ledger: Ledger = DEFAULT_LEDGER,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default the screen.")] = None,
+) -> None:
+    """Write caps, releases and every charged step as JSON, for an auditor."""
+    from kagemusha.synthesizers.model_file import write_whole
+
+    book = _open(ledger)
+    data = _content(book)
+    for release in data["releases"]:
+        release["steps"] = [
+            {"event": s.event.to_json(), "units": s.units, "answered": s.answered} for s in book.steps(release["id"])
+        ]
+    if out is None:
+        say_json(data)
+    else:
+        write_whole(out, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
+        say(f"{out}: {len(data['releases'])} releases")
+
+
+def _open(ledger: Path):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the class is loaded late
+    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
+
+    if not ledger.exists():
+        raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
+    return SQLiteLedger(ledger)
+
+
+def _content(book):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    releases = book.releases()
+    caps = []
+    for one in book.caps():
+        mine = [r for r in releases if (r.dataset, r.policy) == (one.dataset, one.policy)]
+        limit = one.limit({r.accounting for r in mine}) if mine and one.budget.delta else 0
+        caps.append(
+            {
+                "dataset": one.dataset, "policy": one.policy, "epsilon": one.budget.epsilon, "delta": one.budget.delta,
+                "adjacency": str(one.budget.adjacency), "used": sum(r.held for r in mine) / limit if limit else 0.0,
+            }
+        )
+    return {
+        "caps": caps,
+        "releases": [
+            {
+                "id": r.id, "dataset": r.dataset, "policy": r.policy, "method": r.method, "epsilon": r.epsilon,
+                "delta": r.delta, "adjacency": str(r.adjacency), "accounting": str(r.accounting), "held": r.held,
+                "charged": r.charged, "reserved": r.reserved, "state": "closed" if r.closed else "open",
+                "opened_at": r.opened_at, "certificate": r.certificate,
+            }
+            for r in releases
+        ],
+    }

@@ -1,0 +1,56 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kagemusha.errors import UsageError
+from kagemusha.privacy.adjacency import Adjacency
+
+Epsilon = Annotated[
+    float,
+    typer.Option("--epsilon", "-e", help="How much may be revealed about one person: smaller is safer. 1 is common."),
+]
+Delta = Annotated[
+    float, typer.Option("--delta", help="Chance that the promise fails; far below 1 / number of rows.", show_default=True)
+]
+AdjacencyOption = Annotated[
+    Adjacency,
+    typer.Option("--adjacency", help="add-remove hides whether a person is in the table; replace makes the row count public."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+LedgerOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger", envvar="KAGEMUSHA_LEDGER",
+        help="The budget ledger; by default kagemusha-ledger.db beside the data, so that nobody spends twice.",
+    ),
+]
+Policy = Annotated[str, typer.Option("--policy", help="Name of the cap to draw from, where a data set has several.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="A choice of the method, such as degree=3. Repeatable."),
+]
+
+
+def ledger_path(ledger: Path | None, data: Path) -> Path:
+    """The ledger to use for a data file."""
+    return ledger if ledger is not None else data.resolve().parent / "kagemusha-ledger.db"
+
+
+def parse_options(given: list[str] | None) -> dict[str, Any]:
+    """NAME=VALUE pairs; values are read as Python literals where they are, as text otherwise."""
+    parsed: dict[str, Any] = {}
+    for pair in given or []:
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--option takes NAME=VALUE, got {pair!r}")
+        try:
+            parsed[name.replace("-", "_")] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            parsed[name.replace("-", "_")] = value
+    return parsed

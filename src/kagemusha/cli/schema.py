@@ -1,0 +1,61 @@
+"""`schema`: draft what is public about a table, and say what a person must still confirm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.options import JsonOption
+from kagemusha.cli.output import say, say_json
+from kagemusha.errors import UsageError
+
+app = typer.Typer(no_args_is_help=True, help="What is public about a table: columns, categories, bounds, bins.")
+
+
+@app.command()
+def propose(
+    data: Annotated[Path, typer.Argument(help="The private table: a CSV or Parquet file.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; by default NAME.toml.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Draft a schema from the data. Every fact it takes from the data is marked until a person confirms it."""
+    from kagemusha.schema.propose import propose as draft
+
+    path = out or data.with_suffix(".toml").name
+    path = Path(path)
+    if path.exists() and not force:
+        raise UsageError(f"{path} already exists; choose another --out or add --force")
+    schema = draft(data)
+    schema.save(path)
+    say(f"{path}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
+    say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {path}`.")
+
+
+@app.command()
+def check(
+    schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
+    as_json: JsonOption = False,
+) -> None:
+    """Say in plain words what still comes from the data and therefore breaks end-to-end privacy.
+
+    Exits with 3 while anything does.
+    """
+    from kagemusha.errors import SchemaError
+    from kagemusha.schema import Schema
+    from kagemusha.schema.check import check as look
+
+    declared = Schema.load(schema)
+    findings = look(declared)
+    if as_json:
+        say_json([{"column": f.column, "level": f.level, "text": f.text} for f in findings])
+    else:
+        for finding in findings:
+            colour = {"derived": "red", "open": "red", "warning": "yellow"}[finding.level]
+            say(f"[{colour}]{finding.level:<8}[/] [bold]{finding.column}[/]: {finding.text}")
+    derived = [f for f in findings if f.level == "derived"]
+    if derived:
+        raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
+    if not as_json and not any(f.level == "open" for f in findings):
+        say(f"{schema}: {len(declared)} columns, everything declared: a release with it is private end to end")

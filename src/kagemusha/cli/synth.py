@@ -1,0 +1,200 @@
+"""`plan`, `synth` and `sample`: before, at and after the release."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.options import (
+    AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Options, Policy, ledger_path, parse_options,
+)
+from kagemusha.cli.output import progress_bar, say, say_json, say_table
+from kagemusha.errors import SchemaError, UsageError
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.synthesizers.registry import DEFAULT, names
+
+Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
+
+
+def plan(
+    schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-9,
+    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    method: Method = DEFAULT,
+    option: Options = None,
+    rows: Annotated[int | None, typer.Option(help="Roughly how many rows the table has, if that is public.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what a release will cost: budget split, memory, time, expected error. Reads no data, spends nothing."""
+    from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.consequence import in_words
+    from kagemusha.privacy.filter import Filter
+    from kagemusha.schema import Schema
+    from kagemusha.synthesizers.registry import create
+
+    declared = Schema.load(schema)
+    budget = Budget(epsilon, delta, adjacency)
+    synthesizer = create(method, **parse_options(option))
+    cost = synthesizer.plan(declared.domain, budget)
+    limit = Filter(budget, synthesizer.accounting)
+    error = None if cost.error is None or not rows else cost.error / rows
+    if as_json:
+        say_json(
+            {
+                "method": method, "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency},
+                "accounting": synthesizer.accounting, "total": limit.total, "split": dict(cost.steps),
+                "cells": cost.cells, "megabytes": cost.megabytes, "seconds": cost.seconds, "error": error,
+                "derived": [str(fact) for fact in declared.derived_facts()],
+            }
+        )
+        return
+    say(f"[bold]{method}[/]: {synthesizer.summary}")
+    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
+    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
+    say(f"In words    {in_words(budget, synthesizer.accounting)}")
+    say(f"Columns     {len(declared.domain)} ({', '.join(declared.domain.names[:8])}{', …' if len(declared.domain) > 8 else ''})")
+    say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
+    say(f"Time        about {_duration(cost.seconds)}")
+    if error is not None:
+        say(f"Error       two-way tables off by about {100 * min(error, 2.0):.1f}% of {rows:,} rows, from noise alone")
+    elif cost.error is not None:
+        say(f"Error       two-way tables off by about {cost.error:,.0f} records in all, from noise alone (--rows N for a share)")
+    derived = declared.derived_facts()
+    if derived:
+        say(f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {schema}`")
+    say("Nothing was read and nothing was spent.")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def synth(
+    data: Annotated[Path, typer.Argument(help="The private table: a CSV or Parquet file.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema file (TOML).", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write; by default NAME-doubles.")] = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-9,
+    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    method: Method = DEFAULT,
+    option: Options = None,
+    rows: Annotated[int | None, typer.Option(help="Rows to write; by default as many as the noisy count says.")] = None,
+    ledger: LedgerOption = None,
+    dataset: Annotated[str | None, typer.Option(help="Name of the data set in the ledger; by default its path.")] = None,
+    policy: Policy = "default",
+    key: Annotated[str, typer.Option(help="Name of this release; another key makes (and pays for) another one.")] = "",
+    seed: Annotated[
+        int | None, typer.Option(help="For experiments: reproducible noise. The result is a simulation, not a release.")
+    ] = None,
+    simulation: Annotated[bool, typer.Option("--simulation", help="Allow --seed; the certificate then says ε = ∞.")] = False,
+    allow_derived: Annotated[
+        bool, typer.Option("--allow-derived", help="Go on with unconfirmed facts in the schema; ε = ∞.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output folder.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a synthetic table with a certificate.
+
+    The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
+    from what was already answered and pays nothing again.
+    """
+    from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
+    from kagemusha.schema import Schema
+    from kagemusha.sources import open_source
+    from kagemusha.synthesizers.bundle import write_bundle
+    from kagemusha.synthesizers.fit import fit
+    from kagemusha.synthesizers.registry import create
+
+    if (seed is not None) != simulation:
+        raise UsageError("--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise")
+    budget = Budget(epsilon, delta, adjacency)
+    synthesizer = create(method, **parse_options(option))
+    if rows is not None and rows < 1:
+        raise UsageError(f"--rows must be at least 1, got {rows}")
+    declared = Schema.load(schema)
+    folder = out or Path(f"{data.stem}-doubles")
+    if folder.exists() and not force:
+        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+    source = open_source(data, declared)
+    _require_writable(folder)
+    where = ledger_path(ledger, data)
+    with progress_bar(quiet=as_json) as progress:
+        model = fit(
+            synthesizer, source, budget, ledger=SQLiteLedger(where), dataset=dataset or str(data.resolve()),
+            policy=policy, key=key, simulation=seed, allow_derived=allow_derived, progress=progress,
+        )
+        progress("writing", 1.0)
+        kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
+        certificate = write_bundle(model, folder, rows=rows, file_kind=kind, replace=force)
+    if as_json:
+        say_json(
+            {
+                "folder": str(folder), "rows": rows or model.rows, "release": certificate.release, "ledger": str(where),
+                "epsilon": certificate.epsilon, "delta": delta, "adjacency": adjacency, "method": method,
+                "broken because": certificate.broken_because, "files": certificate.outputs,
+            }
+        )
+        return
+    say(f"[bold]{folder}[/]")
+    say(f"  synthetic.{kind:<12} {rows or model.rows:,} doubles")
+    say("  certificate.html       what was promised, for people")
+    say("  certificate.json       the same, for `kagemusha verify`")
+    say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
+    if certificate.broken_because:
+        say("[red bold]ε = ∞: this is not a private release.[/] " + "; ".join(certificate.broken_because))
+    else:
+        say(f"Promise kept: {budget.in_words()}. Ledger: {where}")
+
+
+def _require_writable(folder: Path) -> None:
+    """Find out before anything is spent whether the result could be written at all."""
+    from kagemusha.errors import OutputError
+
+    parent = folder.resolve().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not os.access(parent, os.W_OK):
+        raise OutputError(f"{folder}: the folder {parent} cannot be written to; nothing was spent")
+
+
+def sample(
+    model: Annotated[Path, typer.Argument(help="A model file (model.kage).", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.", show_default=False)],
+    rows: Annotated[int | None, typer.Option(help="How many doubles; by default as many as the table had people.")] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(help="Only doubles for whom this holds, drawn exactly: \"age > 60 and sex = 'F'\"."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="For a reproducible table; sampling reads no private data.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw more doubles from a released model. Costs no privacy and may be repeated."""
+    import numpy as np
+
+    from kagemusha.synthesizers.bundle import write_table
+    from kagemusha.synthesizers.model import load_model
+
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
+    loaded = load_model(model)
+    evidence = None
+    if where:
+        from kagemusha.synthesizers.where import parse_where
+
+        evidence = parse_where(where, loaded.schema)
+    try:
+        table = loaded.sample(rows, rng=np.random.default_rng(seed), where=evidence, like="pyarrow")
+    except SchemaError as error:
+        raise UsageError(str(error)) from None
+    write_table(table, out)
+    if as_json:
+        say_json({"file": str(out), "rows": table.num_rows})
+    else:
+        say(f"{out}: {table.num_rows:,} doubles")

@@ -1,0 +1,59 @@
+"""`verify`: re-check a certificate without the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.options import JsonOption
+from kagemusha.cli.output import say, say_json
+from kagemusha.errors import VerifyError
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="certificate.json, or the folder that holds it.", show_default=False)],
+    ledger: Annotated[
+        Path | None, typer.Option(help="Also compare the release with the custodian's ledger.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute every number and hash of a certificate, offline. Exits with 8 if anything does not match."""
+    from kagemusha.privacy.certificate import Certificate
+    from kagemusha.privacy.verify import Check, all_passed
+    from kagemusha.privacy.verify import verify as run
+
+    path = certificate / "certificate.json" if certificate.is_dir() else certificate
+    checks = run(path)
+    read = Certificate.from_json(path.read_text(encoding="utf-8"))
+    if ledger is not None:
+        checks.append(_ledger_check(ledger, read.release, Check))
+    if as_json:
+        say_json(
+            {
+                "passed": all_passed(checks), "epsilon": read.epsilon, "delta": read.promised.delta,
+                "checks": [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks],
+            }
+        )
+    else:
+        for check in checks:
+            mark = "[green]ok[/]    " if check.passed else "[red]FAILED[/]"
+            say(f"{mark} {check.what}: {check.detail}")
+    if not all_passed(checks):
+        wrong = ", ".join(check.what for check in checks if not check.passed)
+        raise VerifyError(f"{path}: does not hold: {wrong}")
+    if not as_json:
+        promise = f"ε = {read.epsilon:g}, δ = {read.promised.delta:g}, {read.promised.adjacency} adjacency"
+        say(f"[bold]{promise}[/]" if not read.broken_because else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]")
+
+
+def _ledger_check(ledger: Path, release: str, make: type) -> object:
+    from kagemusha.errors import LedgerError
+    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
+
+    if not ledger.exists():
+        raise LedgerError(f"ledger {ledger}: no such file")
+    known = {record.id for record in SQLiteLedger(ledger).releases()}
+    found = release in known
+    return make("ledger", found, "knows this release" if found else "does not know this release")

@@ -1,0 +1,76 @@
+"""The release folder: everything the custodian hands out, written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.errors import OutputError, UsageError
+from kagemusha.privacy.certificate import Certificate
+from kagemusha.privacy.certificate_page import render
+from kagemusha.privacy.verify import PAGE_NAME, sha256
+from kagemusha.synthesizers.model import Model
+
+CERTIFICATE = "certificate.json"
+MODEL = "model.kage"
+SCHEMA = "schema.toml"
+
+
+def write_table(table: Any, path: Path) -> None:
+    """Write an arrow table as CSV or Parquet, by the file's ending; whole or not at all."""
+    import duckdb
+
+    form = "FORMAT parquet" if path.suffix.lower() == ".parquet" else "FORMAT csv, HEADER true"
+    part = path.with_name(path.name + ".part")
+    try:
+        with duckdb.connect() as connection:
+            connection.register("doubles", table)
+            # DuckDB quotes only what needs it, as most spreadsheets and the original files do
+            connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        part.replace(path)
+    except (duckdb.Error, OSError) as error:
+        part.unlink(missing_ok=True)
+        reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
+        raise OutputError(f"{path}: could not be written ({reason})") from None
+
+
+def write_bundle(
+    model: Model, folder: Path, *, rows: int | None = None, file_kind: str = "csv", replace: bool = False
+) -> Certificate:
+    """Write table, schema, model and certificate into `folder` and return the certificate bound to them."""
+    if folder.exists() and not replace:
+        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+    with _whole_folder(folder) as part:
+        name = f"synthetic.{file_kind}"
+        write_table(model.sample(rows, rng=np.random.default_rng(), like="pyarrow"), part / name)
+        model.schema.save(part / SCHEMA)
+        model.save(part / MODEL)
+        certificate = model.certificate.with_outputs({n: sha256(part / n) for n in (name, SCHEMA, MODEL)})
+        (part / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
+        (part / PAGE_NAME).write_text(render(certificate), encoding="utf-8")
+    return certificate
+
+
+@contextmanager
+def _whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside the wanted one that takes its place only when everything in it was written."""
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        yield part
+        if folder.exists():
+            shutil.rmtree(folder)
+        part.rename(folder)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise OutputError(f"{folder}: could not be written ({error.strerror}); nothing was left behind") from None
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise

@@ -1,0 +1,184 @@
+"""The one door: charges first, reads after, answers once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kagemusha.errors import BudgetExceeded, UsageError
+from kagemusha.marginals import Marginal
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.ledger import ReleaseRequest
+from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
+from kagemusha.privacy.mechanisms import SimulatedNoise
+from kagemusha.release.curator import Curator
+from kagemusha.release.scores import L1Error
+from kagemusha.schema.domain import Clique, Domain
+
+DOMAIN = Domain(("a", "b"), (3, 2))
+TABLE = np.array([[0, 0], [0, 1], [2, 1], [2, 1]])
+
+
+class Spy:
+    """A source that remembers what was asked and what the ledger held at that moment."""
+
+    schema = None
+    domain = DOMAIN
+
+    def __init__(self, ledger: SQLiteLedger) -> None:
+        self.ledger = ledger
+        self.asked: list[Clique] = []
+        self.charged_when_asked: list[int] = []
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        self.asked += cliques
+        self.charged_when_asked.append(self.ledger.releases()[0].charged)
+        result = []
+        for clique in cliques:
+            axes = [DOMAIN.axis(name) for name in clique]
+            shape = DOMAIN.shape(clique)
+            flat = np.ravel_multi_index(tuple(TABLE[:, axes].T), shape) if clique else np.zeros(len(TABLE), int)
+            result.append(Marginal(clique, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)))
+        return result
+
+    def rows(self) -> int:
+        return len(TABLE)
+
+    def poisson(self, rate: float, *, rng: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError
+
+    def native_like(self) -> str:
+        return "pyarrow"
+
+
+def make(
+    epsilon: float = 1.0, accounting: Accounting = Accounting.ZCDP, adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    ledger: SQLiteLedger | None = None, seed: int = 0,
+) -> tuple[Curator, Spy, SQLiteLedger]:
+    ledger = ledger or open_ledger()
+    budget = Budget(epsilon, 0.0 if accounting is Accounting.PURE else 1e-9, adjacency)
+    record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
+    spy = Spy(ledger)
+    noise = SimulatedNoise(np.random.default_rng(seed))
+    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise), spy, ledger  # type: ignore[arg-type]
+
+
+def test_the_charge_is_durable_before_the_read() -> None:
+    curator, spy, _ = make()
+    curator.measure([("a",)], 0.001)
+    assert spy.charged_when_asked[0] > 0
+
+
+def test_nothing_is_read_when_the_budget_refuses() -> None:
+    curator, spy, ledger = make()
+    with pytest.raises(BudgetExceeded):
+        curator.measure([("a",), ("b",)], 1.0)
+    assert spy.asked == []
+    assert ledger.releases()[0].charged == 0
+
+
+def test_a_retry_returns_the_stored_answer_and_reads_nothing() -> None:
+    curator, _, ledger = make(seed=1)
+    first = curator.measure([("a",), ("a", "b")], 0.001)
+    chosen = curator.select(score(), 0.001)
+    charged = ledger.releases()[0].charged
+    again, spy, _ = make(ledger=ledger, seed=2)  # another seed: fresh noise would differ
+    for one, two in zip(first, again.measure([("a",), ("a", "b")], 0.001), strict=True):
+        assert (one.values == two.values).all()
+    assert again.select(score(), 0.001) == chosen
+    assert spy.asked == []
+    assert ledger.releases()[0].charged == charged
+
+
+def test_asking_twice_within_a_run_pays_twice_for_fresh_noise() -> None:
+    curator, spy, _ = make()
+    one, two = curator.measure([("a",)], 0.001)[0], curator.measure([("a",)], 0.001)[0]
+    assert (one.values != two.values).any()
+    assert len(spy.asked) == 2
+    assert len(curator.events) == 2
+
+
+def score() -> L1Error:
+    candidates: list[Clique] = [("a",), ("b",), ("a", "b")]
+    estimates = [np.full(DOMAIN.shape(c), 4 / DOMAIN.cells(c)) for c in candidates]
+    return L1Error(candidates, estimates, np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.5, 1.0]))
+
+
+def test_scores_are_the_weighted_penalised_distances() -> None:
+    _, spy, _ = make()
+    values = score().values(spy.count(score().cliques())) * score().unit()
+    exact = []
+    for clique, estimate, weight, penalty in zip(
+        score().candidates, score().estimates, score().weights, score().penalties, strict=True
+    ):
+        counts = spy.count([clique])[0].counts
+        exact.append(weight * (np.abs(counts - estimate).sum() - penalty))
+    assert np.allclose(values, exact, atol=2e-3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(Adjacency)))
+def test_score_sensitivity_holds_exactly_for_random_neighbours(seed: int, adjacency: Adjacency) -> None:
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+    domain = Domain(("a", "b"), shape)
+    counts = rng.integers(0, 50, shape)
+    other = counts.copy()
+    other[rng.integers(shape[0]), rng.integers(shape[1])] += 1
+    if adjacency is Adjacency.REPLACE:
+        cell = tuple(rng.choice(np.argwhere(other > 0)))
+        other[cell] -= 1
+    candidates: list[Clique] = [("a", "b"), ("a",)]
+    estimates = [rng.normal(10, 20, shape), rng.normal(10, 20, shape[0])]
+    scores = L1Error(candidates, estimates, rng.uniform(0.01, 5, 2), rng.uniform(0, 9, 2))
+
+    def values(table: np.ndarray) -> np.ndarray:
+        return scores.values([Marginal(("a", "b"), table), Marginal(("a",), table.sum(axis=1))])
+
+    assert domain.cells(("a", "b")) == counts.size
+    assert np.abs(values(counts) - values(other)).max() <= scores.sensitivity(adjacency)
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("accounting", list(Accounting))
+def test_the_noise_follows_adjacency_and_cost(adjacency: Adjacency, accounting: Accounting) -> None:
+    curator, _, _ = make(100.0, accounting, adjacency)
+    mechanism = "laplace" if accounting is Accounting.PURE else "gaussian"
+    released = curator.measure([("a", "b")], 0.02, mechanism=mechanism)[0]
+    move = {Adjacency.ADD_REMOVE: (1, 1), Adjacency.REPLACE: (2, 2)}[adjacency]
+    expected = np.sqrt(2) * move[0] / 0.02 if accounting is Accounting.PURE else np.sqrt(move[1] / (2 * 0.02))
+    assert released.sigma == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("accounting", list(Accounting))
+def test_the_whole_budget_can_be_spent_to_the_last_unit_in_any_number_of_steps(accounting: Accounting) -> None:
+    mechanism = "laplace" if accounting is Accounting.PURE else "gaussian"
+    for steps in (1, 2, 3, 7, 50):
+        curator, _, _ = make(1.0, accounting)
+        for left in range(steps, 0, -1):
+            curator.measure([("a",)], curator.remaining / left, mechanism=mechanism)
+        assert 0 <= curator.remaining < 1e-9 * curator.total + 1e-12
+
+
+def test_rows_are_public_only_under_replace() -> None:
+    assert make()[0].public_rows() is None
+    assert make(adjacency=Adjacency.REPLACE)[0].public_rows() == 4
+
+
+def test_unprotected_reads_are_events() -> None:
+    curator, spy, _ = make()
+    assert curator.unprotected("a baseline without noise") is spy
+    assert curator.events[0].kind == "unprotected"
+
+
+@pytest.mark.parametrize("cost", [0.0, -1.0, float("nan")])
+def test_a_step_needs_a_positive_share(cost: float) -> None:
+    with pytest.raises(UsageError, match="share"):
+        make()[0].measure([("a",)], cost)

@@ -1,0 +1,14 @@
+"""Every registered synthesizer keeps the public contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from kagemusha.synthesizers.checks import CHECKS
+from kagemusha.synthesizers.registry import create, names
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", names())
+def test_contract(name: str, check) -> None:  # type: ignore[no-untyped-def]
+    check(create(name))
