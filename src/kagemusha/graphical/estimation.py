@@ -137,7 +137,9 @@ def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, M
     for m in measurements:
         values = np.asarray(m.values, dtype=np.float64)
         if m.clique != domain.canonical(m.clique) or values.shape != domain.shape(m.clique):
-            raise ValueError(f"measurement over {m.clique}: names in domain order and shape {domain.shape(m.clique)} needed")
+            raise ValueError(
+                f"measurement over {m.clique}: names in domain order and shape {domain.shape(m.clique)} needed"
+            )
         if not np.isfinite(values).all():
             raise ValueError(f"measurement over {m.clique} has values that are not finite")
         precision = max(m.sigma, SMALLEST_SIGMA) ** -2

@@ -156,7 +156,13 @@ def run(program, buf):  # type: ignore[no-untyped-def]
         op = program[at]
         if op == 4:
             _log_sum_exp(
-                buf, program[at + 1], program[at + 2], program[at + 3], program[at + 4], program[at + 5], program[at + 6]
+                buf,
+                program[at + 1],
+                program[at + 2],
+                program[at + 3],
+                program[at + 4],
+                program[at + 5],
+                program[at + 6],
             )
             at += 7
             continue

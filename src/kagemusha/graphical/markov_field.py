@@ -38,7 +38,9 @@ class MarkovField:
         """A model with a fresh junction tree; raises `ModelTooLarge` if that has more than `max_cells` cells."""
         for clique, table in potentials.items():
             if clique != domain.canonical(clique) or table.shape != domain.shape(clique):
-                raise ValueError(f"potential over {clique}: names in domain order and shape {domain.shape(clique)} needed")
+                raise ValueError(
+                    f"potential over {clique}: names in domain order and shape {domain.shape(clique)} needed"
+                )
         return cls(domain, float(total), junction_tree(domain, potentials, max_cells=max_cells), dict(potentials))
 
     @cached_property

@@ -100,7 +100,9 @@ class ProgramWriter:
         self._code += (step for _, step in loops)
 
 
-def fold_plan(domain: Domain, axes: Clique, parts: Sequence[Clique]) -> tuple[list[int], list[tuple[Clique, list[int]]]]:
+def fold_plan(
+    domain: Domain, axes: Clique, parts: Sequence[Clique]
+) -> tuple[list[int], list[tuple[Clique, list[int]]]]:
     """Split `parts` (subsets of `axes`) into those met on the full table and those met on smaller tables.
 
     Returns the direct parts and (smaller axes, parts) groups, as positions in `parts`. A table that lacks one

@@ -23,7 +23,7 @@ Oracle = Callable[[FloatArray], tuple[float, FloatArray]]
 
 SAFETY = 0.7
 """Step length as a share of the inverse smoothness; 0.5 … 0.8 need the fewest passes, 1.3 twice as many."""
-GROWTH = 1.1
+GROWTH = 1.3
 SHIFT = 0.1
 """The twin's target differs by this share of each cell's noise."""
 CHECKPOINT = 1.3
@@ -79,7 +79,11 @@ def minimise(
     if not weight.any():
         return Solution(start, twin, 0.0, 0.0, (0.0,), 0, True)
     scale = np.sqrt(weight)
-    shifted = target + SHIFT * np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0) if signs is not None else target
+    shifted = (
+        target + SHIFT * np.divide(signs, scale, out=np.zeros_like(scale), where=scale > 0)
+        if signs is not None
+        else target
+    )
     cells = float(np.count_nonzero(weight))
     floor = 0.01 * cells
 
