@@ -35,7 +35,9 @@ class BeliefPropagation:
             if host is None:
                 raise ValueError(f"clique {clique} is not inside the junction tree")
             hosted[host].append(i)
-        layouts = [_layout(tree, node) for node in range(len(tree.cliques))]
+        layouts: list[tuple[Clique, bool]] = []
+        for node, parent in enumerate(tree.parents):
+            layouts.append(_layout(tree, node, layouts[parent][0] if node else ()))
         host_of = {i: node for node, members in enumerate(hosted) for i in members}
         axes = [tuple(a for a in layouts[host_of[i]][0] if a in c) for i, c in enumerate(self.cliques)]
 
@@ -108,14 +110,14 @@ class BeliefPropagation:
         self._root = messages[0]
 
 
-def _layout(tree: JunctionTree, node: int) -> tuple[Clique, bool]:
+def _layout(tree: JunctionTree, node: int, parent: Clique) -> tuple[Clique, bool]:
     """Memory order of a clique's axes, and whether its separator is the inner block.
 
-    The inner run of every loop should be long: the larger block goes inside, its largest attribute innermost.
+    The separator keeps the parent's order, so that no instruction needs a transposition. The inner run of every
+    loop should be long: the larger block goes inside, the largest new attribute innermost.
     """
-    size = tree.domain.size
-    separator = sorted(tree.separators[node], key=size)
-    residual = sorted((a for a in tree.cliques[node] if a not in tree.separators[node]), key=size)
+    separator = [a for a in parent if a in tree.separators[node]]
+    residual = sorted((a for a in tree.cliques[node] if a not in separator), key=tree.domain.size)
     separator_last = tree.domain.cells(separator) > tree.domain.cells(residual)
     return tuple(residual + separator if separator_last else separator + residual), separator_last
 

@@ -128,7 +128,7 @@ def _start(
 def _signs(domain: Domain, clique: Clique) -> FloatArray:
     """Fixed random signs of a clique's cells: the same in every estimate, so that warm starts keep their twin."""
     rng = np.random.default_rng([domain.axis(name) for name in clique])
-    return 2.0 * rng.integers(0, 2, size=domain.shape(clique)) - 1.0
+    return np.where(rng.integers(0, 2, size=domain.shape(clique)) == 1, 1.0, -1.0)
 
 
 def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, Measurement]:

@@ -4,7 +4,8 @@ A program is an int64 array of instructions, written by `program.py`; so a new j
 never a new compilation. Import this module only where a program is run: it pulls in numba.
 
 Instruction layout: ``op, big, small, groups, size_0 … size_{g-1}, stride_0 … stride_{g-1}`` where `big` is a
-contiguous table walked in order and `small` a table addressed by strides (0: the axis is absent there);
+contiguous table walked in order and `small` a table addressed by strides (0: the axis is absent there; the last
+stride is 0 or 1, because both tables list their shared axes in the same order);
 ``LOG_SUM_EXP`` instead holds ``op, table, message, scratch, rows, columns, separator_last``.
 """
 
@@ -23,7 +24,7 @@ _LN2_HIGH = 6.93145751953125e-1
 _LN2_LOW = 1.42860682030941723212e-6
 
 
-@njit(cache=True, fastmath=_FAST, inline="always", error_model="numpy")
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _exp(x):  # type: ignore[no-untyped-def]
     # Branch-free, so that the loop around it becomes vector code: libm's exp costs five times as much.
     clipped = min(max(x, -708.0), 709.0)
@@ -57,7 +58,8 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
             for j in range(columns):
                 top = max(top, row[j])
             if top == -np.inf:
-                row[:] = 0.0
+                for j in range(columns):
+                    row[j] = 0.0
                 buf[message + s] = -np.inf
                 continue
             total = 0.0
@@ -72,8 +74,8 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
         return
     top_of = buf[message : message + columns]
     total_of = buf[scratch : scratch + columns]
-    top_of[:] = -np.inf
-    total_of[:] = 0.0
+    for s in range(columns):
+        top_of[s] = -np.inf
     for i in range(rows):
         row = buf[table + i * columns : table + (i + 1) * columns]
         for s in range(columns):
@@ -84,7 +86,8 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
         row = buf[table + i * columns : table + (i + 1) * columns]
         for s in range(columns):
             row[s] = _exp(row[s] - total_of[s])
-    total_of[:] = 0.0
+    for s in range(columns):
+        total_of[s] = 0.0
     for i in range(rows):
         row = buf[table + i * columns : table + (i + 1) * columns]
         for s in range(columns):
@@ -119,7 +122,7 @@ def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
             for j in range(n):
                 total += table[j]
             buf[small] += total
-    elif stride == 1:
+    else:
         other = buf[small : small + n]
         if op == 0:
             for j in range(n):
@@ -133,18 +136,6 @@ def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
         else:
             for j in range(n):
                 other[j] += table[j]
-    elif op == 0:
-        for j in range(n):
-            table[j] = buf[small + j * stride]
-    elif op == 1:
-        for j in range(n):
-            table[j] += buf[small + j * stride]
-    elif op == 2:
-        for j in range(n):
-            table[j] *= buf[small + j * stride]
-    else:
-        for j in range(n):
-            buf[small + j * stride] += table[j]
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
@@ -167,7 +158,9 @@ def run(program, buf):  # type: ignore[no-untyped-def]
             at += 7
             continue
         if op == 5:
-            buf[program[at + 1] : program[at + 1] + program[at + 2]] = 0.0
+            cleared = buf[program[at + 1] : program[at + 1] + program[at + 2]]
+            for j in range(cleared.size):
+                cleared[j] = 0.0
             at += 3
             continue
         big = program[at + 1]

@@ -93,6 +93,8 @@ class ProgramWriter:
                 loops[-1] = (loops[-1][0] * size, step)
             else:
                 loops.append((size, step))
+        if loops and loops[-1][1] > 1:
+            raise ValueError(f"tables over {big.axes} and {small.axes} list their axes in different orders")
         while len(loops) < 2:  # the kernel always runs the two innermost loops itself
             loops.insert(0, (1, 0))
         self._code += (op, big.start, small.start, len(loops))
