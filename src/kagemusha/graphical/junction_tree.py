@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 from kagemusha.errors import ModelTooLarge
@@ -110,21 +110,27 @@ def _mask(domain: Domain, names: Iterable[str]) -> int:
     return mask
 
 
-def _bits(mask: int) -> list[int]:
+@lru_cache(maxsize=1 << 16)
+def _bits(mask: int) -> tuple[int, ...]:
     bits = []
     while mask:
         low = mask & -mask
         bits.append(low.bit_length() - 1)
         mask ^= low
-    return bits
+    return tuple(bits)
+
+
+@lru_cache(maxsize=1 << 16)
+def _size(mask: int, sizes: tuple[int, ...]) -> int:
+    return prod(sizes[i] for i in _bits(mask))
 
 
 def _clique(domain: Domain, mask: int) -> Clique:
     return tuple(domain.names[i] for i in _bits(mask))
 
 
-def _cells(masks: Iterable[int], sizes: Sequence[int]) -> int:
-    return sum(prod(sizes[i] for i in _bits(mask)) for mask in masks)
+def _cells(masks: Iterable[int], sizes: tuple[int, ...]) -> int:
+    return sum(_size(mask, sizes) for mask in masks)
 
 
 def _connect(adjacency: list[int], mask: int) -> None:
@@ -140,35 +146,34 @@ def _adjacency(domain: Domain, cliques: Iterable[Iterable[str]]) -> list[int]:
     return adjacency
 
 
-def _eliminate(adjacency: Sequence[int], sizes: Sequence[int], heuristic: str) -> list[int]:
+def _eliminate(adjacency: Sequence[int], sizes: tuple[int, ...], heuristic: str) -> list[int]:
     """Maximal cliques (bit masks) of the triangulation by greedy elimination; ties go to the first attribute."""
     near = list(adjacency)
     left = list(range(len(near)))
-    price: dict[int, tuple[float, float]] = {}
     maximal: list[int] = []
+    by_fill = heuristic == "fill"
 
-    def cost(v: int) -> tuple[float, float]:
-        members = _bits(near[v])
-        cells = float(prod(sizes[i] for i in members))
-        if heuristic == "cells":
-            return cells, 0.0
-        return sum((near[v] & ~near[u]).bit_count() for u in members) / 2, cells
+    def cost(v: int) -> tuple[int, int]:
+        around = near[v]
+        cells = _size(around, sizes)
+        # Twice the number of missing edges among the neighbours.
+        return (sum([(around & ~near[u]).bit_count() for u in _bits(around)]), cells) if by_fill else (cells, 0)
 
-    for v in left:
-        price[v] = cost(v)
+    price = {v: cost(v) for v in left}
     while left:
         v = min(left, key=price.__getitem__)
         clique = near[v]
         left.remove(v)
-        if all(clique & ~known for known in maximal):
+        if not any(clique & known == clique for known in maximal):
             maximal.append(clique)
         rest = clique & ~(1 << v)
-        touched = 0
+        touched, filled = rest, False
         for u in _bits(rest):
+            filled = filled or bool(rest & ~near[u])
             near[u] = (near[u] | rest) & ~(1 << v)
             touched |= near[u]
-        # Fill-in of a vertex changes when an edge between two of its neighbours appears.
-        for u in _bits(touched if heuristic == "fill" else rest):
+        # A new edge changes the fill-in of every vertex next to both its ends.
+        for u in _bits(touched if by_fill and filled else rest):
             price[u] = cost(u)
     return maximal
 
