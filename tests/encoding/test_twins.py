@@ -74,13 +74,19 @@ NATIVE = [
         pa.array([None, datetime(1969, 12, 31, 23, 59, 59, 5), datetime(2020, 6, 1, 12), datetime(2262, 1, 1)]),
         "timestamp",
     ),
+    (
+        pa.array(
+            [None, datetime(1969, 12, 31, 23), datetime(2020, 6, 1, 12)], type=pa.timestamp("us", tz="Asia/Tokyo")
+        ),
+        "zoned",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("values", "stored"), NATIVE, ids=lambda value: str(getattr(value, "type", value)))
 @pytest.mark.parametrize("column", DECLARED, ids=repr)
 def test_native(column, values, stored):
-    unfit = {"date": ("float", "boolean"), "number": ("date", "timestamp")}
+    unfit = {"date": ("float", "boolean"), "number": ("date", "timestamp", "zoned")}
     family = {"date": "date", "datetime": "date", "integer": "number", "real": "number"}.get(column.kind)
     if family and stored in unfit[family]:
         # Refused by both, for every value alike.

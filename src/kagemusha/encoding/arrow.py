@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -18,8 +19,15 @@ from kagemusha.schema import Labelled, Measured, Modelled, Moment
 
 def encode_arrow(column: Modelled, values: Any, reader: TextReader) -> Codes:
     """Codes of an arrow (chunked) array, in the smallest integer type that holds them."""
+    import pyarrow as pa
+
     chunks = values.chunks if hasattr(values, "chunks") else [values]
-    parts = [_encode_chunk(column, chunk, reader) for chunk in chunks]
+    parts: list[Codes] | None = None
+    with suppress(pa.ArrowException):
+        parts = [_encode_chunk(column, chunk, reader) for chunk in chunks]
+    if parts is None:
+        # Raised here and not in the handler: arrow's message may hold a value.
+        raise _mismatch(column, values.type)
     return np.concatenate(parts) if parts else np.empty(0, dtype=code_type(column.size))
 
 
@@ -29,6 +37,7 @@ def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     if isinstance(column, Labelled):
+        _check_plain(column, values.type)
         return _by_distinct(values, lambda distinct: _labelled(column, distinct.to_pylist()))
     assert isinstance(column, Measured)
     if isinstance(column, Moment):
@@ -64,8 +73,11 @@ def _labelled(column: Labelled, distinct: list[Any]) -> Codes:
 
 def label_text(value: Any) -> str | None:
     """The text under which a raw value is looked up among declared labels; None if it is missing."""
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        # Half a surrogate pair is no text that a file could hold.
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float | Decimal):
@@ -105,11 +117,10 @@ def _number_codes(column: Measured, distinct: Any, reader: TextReader) -> Codes:
 
 def _moments(column: Moment, values: Any, reader: TextReader) -> Codes:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = values.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        values = pc.local_timestamp(values)
+        values = values.cast(pa.timestamp(kind.unit))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         missing = values.is_null().to_numpy(zero_copy_only=False)
         moments = np.asarray(values.to_numpy(zero_copy_only=False), dtype="M8")
@@ -132,6 +143,17 @@ def _text_moments(column: Moment, distinct: Any, reader: TextReader) -> Codes:
 def _moment_codes(column: Moment, moments: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
     numbers = moments.astype(f"M8[{column.unit}]").astype(np.int64)
     return to_codes(column, numbers, missing)
+
+
+def _check_plain(column: Modelled, kind: Any) -> None:
+    """Labels are looked up by their text, which nested and binary values do not have."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal,
+                pa.types.is_date, pa.types.is_timestamp, pa.types.is_null, is_text)  # fmt: skip
+    if not any(check(plain) for check in is_plain):
+        raise _mismatch(column, kind)
 
 
 def is_text(kind: Any) -> bool:

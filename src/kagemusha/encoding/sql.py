@@ -65,7 +65,11 @@ def _as_text(name: str, stored: Stored) -> str:
 def _as_moment(column: Moment, name: str, stored: Stored) -> str:
     if stored in ("text", "integer"):
         return moment_sql(_as_text(name, stored), column.format)
-    moment = f"CAST({name} AS TIMESTAMP)"
+    # The cast of a zoned timestamp would depend on the zone of this machine.
+    zoned = stored == "zoned"
+    moment = f"make_timestamp(epoch_us({name}))" if zoned else f"CAST({name} AS TIMESTAMP)"
+    if zoned:
+        return f"CASE WHEN isfinite({name}) THEN {moment} END"
     return f"CASE WHEN isfinite({moment}) THEN {moment} END"
 
 

@@ -144,7 +144,7 @@ class Date(Moment):
 
 @dataclass(frozen=True)
 class Datetime(Moment):
-    """Moments to the second (or what the format shows). Time zones are not kept: the wall clock counts."""
+    """Moments to the second (or what the format shows). Time zones are not kept: UTC counts."""
 
     kind: ClassVar[str] = "datetime"
     default_unit: ClassVar[str] = "s"
