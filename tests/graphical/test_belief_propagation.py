@@ -74,13 +74,14 @@ def test_the_compiled_exponential_has_thirteen_digits():
     values = np.concatenate([np.linspace(-700, 0, 4001), [-1e-300, -1e-9, -0.34657, -0.346573591]])
     domain = Domain(("x",), (len(values),))
     writer = ProgramWriter(domain)
-    table, message, scratch = writer.table(("x",)), writer.table(()), writer.table(())
-    writer.log_sum_exp(table, message, scratch, separator_last=False)
+    table, message, inverse = writer.table(("x",)), writer.table(()), writer.table(())
+    writer.log_sum_exp(table, message, inverse, separator_last=False)
     buffer = np.zeros(writer.length)
     buffer[: len(values)] = values
     run(writer.finish(), buffer)
     expected = np.exp(values)
-    np.testing.assert_allclose(buffer[: len(values)] * expected.sum(), expected, rtol=1e-13)
+    assert buffer[inverse.start] == pytest.approx(1 / expected.sum(), rel=1e-13)
+    np.testing.assert_allclose(buffer[: len(values)], expected, rtol=1e-13)
 
 
 def test_pack_and_unpack_are_inverse():

@@ -92,19 +92,23 @@ class BeliefPropagation:
         nodes = range(len(tree.cliques))
         messages: list[Table] = []
         marginals: list[Table] = []
+        inverses: list[Table] = []
         for node in nodes:
             separator = tuple(a for a in self._tables[node].axes if a in tree.separators[node])
             messages.append(writer.table(separator))
             marginals.append(writer.table(separator))
+            inverses.append(writer.table(separator))
         children = [[c for c in tree.neighbours[n] if tree.parents[c] == n] for n in nodes]
         for node in reversed(nodes):
             parts = [self._theta[i] for i in hosted[node]] + [messages[c] for c in children[node]]
             gather(writer, self._tables[node], parts)
             last = separator_last[node]
-            writer.log_sum_exp(self._tables[node], messages[node], marginals[node], separator_last=last)
+            writer.log_sum_exp(self._tables[node], messages[node], inverses[node], separator_last=last)
         for node in nodes:
+            # P(clique) = P(separator) / (sum of the row) × row: one walk for both factors.
             if tree.parents[node] >= 0:
-                writer.combine(MULTIPLY, self._tables[node], marginals[node])
+                writer.combine(MULTIPLY, inverses[node], marginals[node])
+            writer.combine(MULTIPLY, self._tables[node], inverses[node])
             parts = [self._mu[i] for i in hosted[node]] + [marginals[c] for c in children[node]]
             scatter(writer, self._tables[node], parts)
         self._root = messages[0]

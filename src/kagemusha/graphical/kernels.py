@@ -6,7 +6,7 @@ never a new compilation. Import this module only where a program is run: it pull
 Instruction layout: ``op, big, small, groups, size_0 … size_{g-1}, stride_0 … stride_{g-1}`` where `big` is a
 contiguous table walked in order and `small` a table addressed by strides (0: the axis is absent there; the last
 stride is 0 or 1, because both tables list their shared axes in the same order);
-``LOG_SUM_EXP`` instead holds ``op, table, message, scratch, rows, columns, separator_last``.
+``LOG_SUM_EXP`` instead holds ``op, table, message, inverse, rows, columns, separator_last``.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _exp(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
-def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  # type: ignore[no-untyped-def]
-    """Turn log potentials into conditionals given the separator; write the log message to the parent."""
+def _log_sum_exp(buf, table, message, inverse, rows, columns, separator_last):  # type: ignore[no-untyped-def]
+    """Exponentiate log potentials, shifted for each separator state; write the log message and the inverse sums."""
     if not separator_last:
         for s in range(rows):
             row = buf[table + s * columns : table + (s + 1) * columns]
@@ -61,6 +61,7 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
                 for j in range(columns):
                     row[j] = 0.0
                 buf[message + s] = -np.inf
+                buf[inverse + s] = 0.0
                 continue
             total = 0.0
             for j in range(columns):
@@ -68,12 +69,10 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
                 row[j] = value
                 total += value
             buf[message + s] = top + math.log(total)
-            scale = 1.0 / total
-            for j in range(columns):
-                row[j] *= scale
+            buf[inverse + s] = 1.0 / total
         return
     top_of = buf[message : message + columns]
-    total_of = buf[scratch : scratch + columns]
+    total_of = buf[inverse : inverse + columns]
     for s in range(columns):
         top_of[s] = -np.inf
     for i in range(rows):
@@ -96,10 +95,6 @@ def _log_sum_exp(buf, table, message, scratch, rows, columns, separator_last):  
         if total_of[s] > 0.0:
             top_of[s] += math.log(total_of[s])
             total_of[s] = 1.0 / total_of[s]
-    for i in range(rows):
-        row = buf[table + i * columns : table + (i + 1) * columns]
-        for s in range(columns):
-            row[s] *= total_of[s]
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")

@@ -67,12 +67,15 @@ class ProgramWriter:
         """Fill with zeros."""
         self._code += (CLEAR, table.start, table.cells)
 
-    def log_sum_exp(self, table: Table, message: Table, scratch: Table, *, separator_last: bool) -> None:
-        """Turn `table` into conditionals given the message's axes; write the logs of the row sums."""
+    def log_sum_exp(self, table: Table, message: Table, inverse: Table, *, separator_last: bool) -> None:
+        """Exponentiate `table`, shifted for each state of the message's axes; write the log sums and their inverses.
+
+        `table` times `inverse` is then the conditional given those axes (zero where nothing is possible).
+        """
         separator = message.cells
         rest = table.cells // separator
         rows, columns = (rest, separator) if separator_last else (separator, rest)
-        self._code += (LOG_SUM_EXP, table.start, message.start, scratch.start, rows, columns, int(separator_last))
+        self._code += (LOG_SUM_EXP, table.start, message.start, inverse.start, rows, columns, int(separator_last))
 
     def finish(self) -> IntArray:
         """The program so far."""
