@@ -97,7 +97,8 @@ def random_events(rng: np.random.Generator) -> list[Event]:
 
 def lower_bound(events: list[Event], delta: float) -> float:
     """dp-accounting's optimistic composition of mechanisms that these events cover."""
-    from dp_accounting.pld import common, privacy_loss_distribution as pld
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
 
     whole = None
     interval = 1e-3
@@ -105,20 +106,27 @@ def lower_bound(events: list[Event], delta: float) -> float:
         if isinstance(event, GaussianEvent):
             part = pld.from_gaussian_mechanism(
                 event.sigma / math.sqrt(event.l2_squared),
-                pessimistic_estimate=False, value_discretization_interval=interval, use_connect_dots=False,
+                pessimistic_estimate=False,
+                value_discretization_interval=interval,
+                use_connect_dots=False,
             )
         elif isinstance(event, LaplaceEvent):
             part = pld.from_laplace_mechanism(
-                event.scale, sensitivity=event.l1,
-                pessimistic_estimate=False, value_discretization_interval=interval, use_connect_dots=False,
+                event.scale,
+                sensitivity=event.l1,
+                pessimistic_estimate=False,
+                value_discretization_interval=interval,
+                use_connect_dots=False,
             )
         else:
             # one bounded-range mechanism: two candidates whose scores move apart by the whole range
             assert isinstance(event, ExponentialEvent)
             p, q = 1 / (1 + math.exp(-event.epsilon / 2)), 1 / (1 + math.exp(event.epsilon / 2))
             part = pld.from_two_probability_mass_functions(
-                {0: math.log(q), 1: math.log(p)}, {0: math.log(p), 1: math.log(q)},
-                pessimistic_estimate=False, value_discretization_interval=interval,
+                {0: math.log(q), 1: math.log(p)},
+                {0: math.log(p), 1: math.log(q)},
+                pessimistic_estimate=False,
+                value_discretization_interval=interval,
             )
         whole = part if whole is None else whole.compose(part)
     assert whole is not None
@@ -156,7 +164,8 @@ def test_numerical_composition_of_gaussians_agrees_with_an_independent_accountan
 
 def test_an_unprotected_read_costs_infinity_everywhere() -> None:
     events: list[Event] = [
-        GaussianEvent(what="", sigma=1.0, l2_squared=1), UnprotectedEvent(what="the table", reason="a baseline")
+        GaussianEvent(what="", sigma=1.0, l2_squared=1),
+        UnprotectedEvent(what="the table", reason="a baseline"),
     ]
     for accountant in (ZCDP(), RDP(), GDP(), PLD(), Pure()):
         assert math.isinf(accountant.epsilon(events, 1e-5))

@@ -21,9 +21,18 @@ def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) ->
     events: list[Event] = [GaussianEvent(what="counts of age", sigma=30.0, l2_squared=1)] * 3
     events += [ExponentialEvent(what="best of 3", epsilon=0.05, candidates=3), *extra]
     return Certificate(
-        promised=Budget(epsilon, 1e-9), accounting=Accounting.ZCDP, method="aim", parameters={"degree": 2},
-        events=events, simulated=simulated, adaptive=True, schema_digest="0" * 64, dataset="patients.csv",
-        release="abc", version="0.1.0", created="2026-11-15",
+        promised=Budget(epsilon, 1e-9),
+        accounting=Accounting.ZCDP,
+        method="aim",
+        parameters={"degree": 2},
+        events=events,
+        simulated=simulated,
+        adaptive=True,
+        schema_digest="0" * 64,
+        dataset="patients.csv",
+        release="abc",
+        version="0.1.0",
+        created="2026-11-15",
     )
 
 
@@ -148,7 +157,9 @@ def test_the_page_says_what_a_board_needs() -> None:
     assert "http" not in page.replace("https://", "http")  # nothing is fetched from a network
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"format": "kagemusha-certificate/9"}', "\x00", '{"format": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"format": "kagemusha-certificate/9"}', "\x00", '{"format": 1}']
+)
 def test_rubbish_is_refused_with_a_message(tmp_path: Path, text: str) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(text)

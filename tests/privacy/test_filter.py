@@ -14,7 +14,13 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.calibrate import calibrate
 from kagemusha.privacy.events import (
-    Event, ExponentialEvent, GaussianEvent, LaplaceEvent, ThresholdEvent, UnprotectedEvent, event_from_json,
+    Event,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ThresholdEvent,
+    UnprotectedEvent,
+    event_from_json,
 )
 from kagemusha.privacy.filter import UNIT, Filter, cost_of
 
@@ -24,7 +30,9 @@ def gaussian(sigma: float) -> GaussianEvent:
 
 
 @given(st.floats(0.01, 100), st.lists(st.floats(0.05, 1e4), max_size=40))
-def test_whatever_is_asked_the_sum_of_admitted_costs_stays_within_the_limit(epsilon: float, sigmas: list[float]) -> None:
+def test_whatever_is_asked_the_sum_of_admitted_costs_stays_within_the_limit(
+    epsilon: float, sigmas: list[float]
+) -> None:
     budget_filter = Filter(Budget(epsilon, 1e-9), Accounting.ZCDP)
     exact = Fraction(0)
     for sigma in sigmas:

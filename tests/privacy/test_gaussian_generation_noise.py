@@ -42,7 +42,9 @@ def test_counting_never_costs_more_than_ignoring():
     rng = np.random.default_rng(1)
     for _ in range(500):
         mechanism = NoisyGeneration(
-            n=int(10 ** rng.uniform(0, 9)) + 1, d=int(rng.integers(1, 30)), sigma=float(10 ** rng.uniform(-4, 0)),
+            n=int(10 ** rng.uniform(0, 9)) + 1,
+            d=int(rng.integers(1, 30)),
+            sigma=float(10 ** rng.uniform(-4, 0)),
             m=int(10 ** rng.uniform(0, 9)),
         )
         alpha, noise = 1 + 10 ** rng.uniform(-3, 4), 10 ** rng.uniform(-3, 3)

@@ -25,10 +25,17 @@ from kagemusha.privacy.ledger import Cap, ReleaseRequest
 from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
 
 
-def request(key: str = "", epsilon: float = 1.0, accounting: Accounting = Accounting.ZCDP, **more: object) -> ReleaseRequest:
+def request(
+    key: str = "", epsilon: float = 1.0, accounting: Accounting = Accounting.ZCDP, **more: object
+) -> ReleaseRequest:
     delta = 0.0 if accounting is Accounting.PURE else 1e-9
     return ReleaseRequest(
-        dataset="patients", method="independent", budget=Budget(epsilon, delta), accounting=accounting, key=key, **more,  # type: ignore[arg-type]
+        dataset="patients",
+        method="independent",
+        budget=Budget(epsilon, delta),
+        accounting=accounting,
+        key=key,
+        **more,  # type: ignore[arg-type]
     )
 
 

@@ -52,7 +52,9 @@ def draw(noise: Noise, law: str, scale: float, size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("make", [ExactNoise, lambda: SimulatedNoise(np.random.default_rng(3))], ids=["exact", "simulated"])
+@pytest.mark.parametrize(
+    "make", [ExactNoise, lambda: SimulatedNoise(np.random.default_rng(3))], ids=["exact", "simulated"]
+)
 def test_the_right_law_passes_and_a_wrong_scale_is_rejected(law: str, make) -> None:  # type: ignore[no-untyped-def]
     draws = draw(make(), law, SIGMA, 400_000)
     assert p_value(draws, law, SIGMA) > 1e-9
@@ -91,7 +93,9 @@ def test_no_precision_event_in_a_million_draws_of_either_world(sigma: float) -> 
         assert p_value(draw(ExactNoise(), law, sigma, 1_000_000), law, sigma) > 1e-9
 
 
-@pytest.mark.parametrize("make", [ExactNoise, lambda: SimulatedNoise(np.random.default_rng(5))], ids=["exact", "simulated"])
+@pytest.mark.parametrize(
+    "make", [ExactNoise, lambda: SimulatedNoise(np.random.default_rng(5))], ids=["exact", "simulated"]
+)
 def test_noisy_max_follows_the_exponential_mechanism(make) -> None:  # type: ignore[no-untyped-def]
     scores, scale = np.array([0, 3, 5, 9], dtype=np.int64), 4.0
     noise = make()

@@ -45,7 +45,9 @@ class Spy:
             axes = [DOMAIN.axis(name) for name in clique]
             shape = DOMAIN.shape(clique)
             flat = np.ravel_multi_index(tuple(TABLE[:, axes].T), shape) if clique else np.zeros(len(TABLE), int)
-            result.append(Marginal(clique, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)))
+            result.append(
+                Marginal(clique, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64))
+            )
         return result
 
     def rows(self) -> int:
@@ -59,8 +61,11 @@ class Spy:
 
 
 def make(
-    epsilon: float = 1.0, accounting: Accounting = Accounting.ZCDP, adjacency: Adjacency = Adjacency.ADD_REMOVE,
-    ledger: SQLiteLedger | None = None, seed: int = 0,
+    epsilon: float = 1.0,
+    accounting: Accounting = Accounting.ZCDP,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    ledger: SQLiteLedger | None = None,
+    seed: int = 0,
 ) -> tuple[Curator, Spy, SQLiteLedger]:
     ledger = ledger or open_ledger()
     budget = Budget(epsilon, 0.0 if accounting is Accounting.PURE else 1e-9, adjacency)

@@ -17,7 +17,7 @@ Times = Annotated[int, typer.Option("--times", "-n", help="How many marginals ar
 Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace or exponential.")]
 
 
-def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency):  # type: ignore[no-untyped-def]
     from kagemusha.privacy.adjacency import counts_sensitivity
     from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
 
@@ -35,7 +35,7 @@ def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency):  # 
     raise UsageError(f"--mechanism must be gaussian, laplace or exponential, got {mechanism!r}")
 
 
-def _accountants(mechanism: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _accountants(mechanism: str):  # type: ignore[no-untyped-def]
     from kagemusha.privacy.accountants import GDP, PLD, RDP, ZCDP, Pure
 
     return [ZCDP(), RDP(), *([GDP()] if mechanism == "gaussian" else [Pure()]), PLD()]
@@ -47,21 +47,22 @@ def noise(
     times: Times = 1,
     mechanism: Mechanism = "gaussian",
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     as_json: JsonOption = False,
 ) -> None:
     """What does this noise cost? ε under every accountant."""
     from kagemusha.privacy.budget import Budget
 
-    Budget(1.0, delta, adjacency)
-    events = _events(mechanism, scale, times, adjacency)
+    Budget(1.0, delta, Adjacency.named(adjacency))
+    events = _events(mechanism, scale, times, Adjacency.named(adjacency))
     costs = {accountant.name: accountant.epsilon(events, delta) for accountant in _accountants(mechanism)}
     if as_json:
         say_json({"mechanism": mechanism, "scale": scale, "times": times, "delta": delta, "epsilon": costs})
         return
     say_table(
         f"{times} × {mechanism} noise of scale {scale:g} at δ = {delta:g}, {adjacency} adjacency",
-        ["accountant", "ε"], [[name, f"{value:.6g}"] for name, value in costs.items()],
+        ["accountant", "ε"],
+        [[name, f"{value:.6g}"] for name, value in costs.items()],
     )
 
 
@@ -71,18 +72,20 @@ def buy(
     times: Times = 1,
     mechanism: Mechanism = "gaussian",
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     as_json: JsonOption = False,
 ) -> None:
     """What noise buys this ε? The smallest scale under every accountant."""
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.calibrate import calibrate
 
-    budget = Budget(epsilon, delta, adjacency)
-    _events(mechanism, 1.0, times, adjacency)
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+    _events(mechanism, 1.0, times, Adjacency.named(adjacency))
     scales = {
         accountant.name: calibrate(
-            lambda scale: _events(mechanism, scale, times, adjacency), budget, accountant,
+            lambda scale: _events(mechanism, scale, times, Adjacency.named(adjacency)),
+            budget,
+            accountant,
             tolerance=1e-4 if accountant.name == "pld" else 1e-6,
         )
         for accountant in _accountants(mechanism)
@@ -92,7 +95,8 @@ def buy(
         return
     say_table(
         f"{times} × {mechanism} noise within {budget.in_words()}",
-        ["accountant", "scale"], [[name, f"{value:.6g}"] for name, value in scales.items()],
+        ["accountant", "scale"],
+        [[name, f"{value:.6g}"] for name, value in scales.items()],
     )
 
 
@@ -100,7 +104,7 @@ def buy(
 def explain(
     epsilon: Epsilon,
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     accounting: Annotated[str, typer.Option(help="zcdp, gdp or pure: the curve behind the promise.")] = "zcdp",
     as_json: JsonOption = False,
 ) -> None:
@@ -111,13 +115,16 @@ def explain(
 
     if accounting not in list(Accounting):
         raise UsageError(f"--accounting must be one of {', '.join(Accounting)}, got {accounting!r}")
-    budget = Budget(epsilon, delta, adjacency)
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     rows = consequences(budget, Accounting(accounting))
     if as_json:
-        say_json([{"false positive rate": r.false_positive_rate, "true positive rate": r.true_positive_rate} for r in rows])
+        say_json(
+            [{"false positive rate": r.false_positive_rate, "true positive rate": r.true_positive_rate} for r in rows]
+        )
         return
     say(in_words(budget, Accounting(accounting)))
     say_table(
-        "", ["wrongly accuses, of 100 not in the table", "recognises at most, of 100 in it"],
+        "",
+        ["wrongly accuses, of 100 not in the table", "recognises at most, of 100 in it"],
         [[f"{100 * r.false_positive_rate:g}", f"{100 * r.true_positive_rate:.3g}"] for r in rows],
     )

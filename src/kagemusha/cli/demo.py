@@ -46,7 +46,7 @@ def demo(
     say(f"[bold]4.[/] Open {out}/doubles/certificate.html in a browser.")
 
 
-def _load_randhie():  # type: ignore[no-untyped-def]  # noqa: ANN202 - pandas is not needed for anything else
+def _load_randhie():  # type: ignore[no-untyped-def]
     try:
         from statsmodels.datasets import randhie
     except ImportError:

@@ -32,13 +32,34 @@ def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
         say_json(data)
         return
     say_table(
-        "Caps", ["data set", "policy", "ε", "δ", "adjacency", "used"],
-        [[c["dataset"], c["policy"], f"{c['epsilon']:g}", f"{c['delta']:g}", c["adjacency"], f"{100 * c['used']:.1f}%"] for c in data["caps"]],
+        "Caps",
+        ["data set", "policy", "ε", "δ", "adjacency", "used"],
+        [
+            [
+                c["dataset"],
+                c["policy"],
+                f"{c['epsilon']:g}",
+                f"{c['delta']:g}",
+                c["adjacency"],
+                f"{100 * c['used']:.1f}%",
+            ]
+            for c in data["caps"]
+        ],
     )
     say_table(
-        "Releases", ["release", "data set", "method", "ε", "δ", "ρ", "state", "opened"],
+        "Releases",
+        ["release", "data set", "method", "ε", "δ", "ρ", "state", "opened"],
         [
-            [r["id"], r["dataset"], r["method"], f"{r['epsilon']:g}", f"{r['delta']:g}", f"{r['held'] / UNIT:.4g}", r["state"], r["opened_at"]]
+            [
+                r["id"],
+                r["dataset"],
+                r["method"],
+                f"{r['epsilon']:g}",
+                f"{r['delta']:g}",
+                f"{r['held'] / UNIT:.4g}",
+                r["state"],
+                r["opened_at"],
+            ]
             for r in data["releases"]
         ],
     )
@@ -46,10 +67,12 @@ def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
 
 @app.command()
 def cap(
-    dataset: Annotated[str, typer.Argument(help="The data set: its name in the ledger, or its file.", show_default=False)],
+    dataset: Annotated[
+        str, typer.Argument(help="The data set: its name in the ledger, or its file.", show_default=False)
+    ],
     epsilon: Epsilon,
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     policy: Policy = "default",
     ledger: Ledger = DEFAULT_LEDGER,
 ) -> None:
@@ -59,7 +82,7 @@ def cap(
     from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
-    budget = Budget(epsilon, delta, adjacency)
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     SQLiteLedger(ledger).set_cap(Cap(name, policy, budget))
     say(f"{name} (policy {policy}): at most {budget.in_words()} over all releases")
 
@@ -85,7 +108,7 @@ def export(
         say(f"{out}: {len(data['releases'])} releases")
 
 
-def _open(ledger: Path):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the class is loaded late
+def _open(ledger: Path):  # type: ignore[no-untyped-def]
     from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
     if not ledger.exists():
@@ -93,7 +116,7 @@ def _open(ledger: Path):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the c
     return SQLiteLedger(ledger)
 
 
-def _content(book):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _content(book):  # type: ignore[no-untyped-def]
     releases = book.releases()
     caps = []
     for one in book.caps():
@@ -101,18 +124,32 @@ def _content(book):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         limit = one.limit({r.accounting for r in mine}) if mine and one.budget.delta else 0
         caps.append(
             {
-                "dataset": one.dataset, "policy": one.policy, "epsilon": one.budget.epsilon, "delta": one.budget.delta,
-                "adjacency": str(one.budget.adjacency), "used": sum(r.held for r in mine) / limit if limit else 0.0,
+                "dataset": one.dataset,
+                "policy": one.policy,
+                "epsilon": one.budget.epsilon,
+                "delta": one.budget.delta,
+                "adjacency": str(one.budget.adjacency),
+                "used": sum(r.held for r in mine) / limit if limit else 0.0,
             }
         )
     return {
         "caps": caps,
         "releases": [
             {
-                "id": r.id, "dataset": r.dataset, "policy": r.policy, "method": r.method, "epsilon": r.epsilon,
-                "delta": r.delta, "adjacency": str(r.adjacency), "accounting": str(r.accounting), "held": r.held,
-                "charged": r.charged, "reserved": r.reserved, "state": "closed" if r.closed else "open",
-                "opened_at": r.opened_at, "certificate": r.certificate,
+                "id": r.id,
+                "dataset": r.dataset,
+                "policy": r.policy,
+                "method": r.method,
+                "epsilon": r.epsilon,
+                "delta": r.delta,
+                "adjacency": str(r.adjacency),
+                "accounting": str(r.accounting),
+                "held": r.held,
+                "charged": r.charged,
+                "reserved": r.reserved,
+                "state": "closed" if r.closed else "open",
+                "opened_at": r.opened_at,
+                "certificate": r.certificate,
             }
             for r in releases
         ],

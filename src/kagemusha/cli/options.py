@@ -9,24 +9,27 @@ from typing import Annotated, Any
 import typer
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.adjacency import Adjacency
 
 Epsilon = Annotated[
     float,
     typer.Option("--epsilon", "-e", help="How much may be revealed about one person: smaller is safer. 1 is common."),
 ]
 Delta = Annotated[
-    float, typer.Option("--delta", help="Chance that the promise fails; far below 1 / number of rows.", show_default=True)
+    float,
+    typer.Option("--delta", help="Chance that the promise fails; far below 1 / number of rows.", show_default=True),
 ]
 AdjacencyOption = Annotated[
-    Adjacency,
-    typer.Option("--adjacency", help="add-remove hides whether a person is in the table; replace makes the row count public."),
+    str,
+    typer.Option(
+        "--adjacency", help="add-remove hides whether a person is in the table; replace makes the row count public."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 LedgerOption = Annotated[
     Path | None,
     typer.Option(
-        "--ledger", envvar="KAGEMUSHA_LEDGER",
+        "--ledger",
+        envvar="KAGEMUSHA_LEDGER",
         help="The budget ledger; by default kagemusha-ledger.db beside the data, so that nobody spends twice.",
     ),
 ]

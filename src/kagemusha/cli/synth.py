@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.options import (
-    AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Options, Policy, ledger_path, parse_options,
+    AdjacencyOption,
+    Delta,
+    Epsilon,
+    JsonOption,
+    LedgerOption,
+    Options,
+    Policy,
+    ledger_path,
+    parse_options,
 )
 from kagemusha.cli.output import progress_bar, say, say_json, say_table
 from kagemusha.errors import SchemaError, UsageError
@@ -23,7 +31,7 @@ def plan(
     schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     method: Method = DEFAULT,
     option: Options = None,
     rows: Annotated[int | None, typer.Option(help="Roughly how many rows the table has, if that is public.")] = None,
@@ -37,7 +45,7 @@ def plan(
     from kagemusha.synthesizers.registry import create
 
     declared = Schema.load(schema)
-    budget = Budget(epsilon, delta, adjacency)
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     synthesizer = create(method, **parse_options(option))
     cost = synthesizer.plan(declared.domain, budget)
     limit = Filter(budget, synthesizer.accounting)
@@ -45,9 +53,15 @@ def plan(
     if as_json:
         say_json(
             {
-                "method": method, "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency},
-                "accounting": synthesizer.accounting, "total": limit.total, "split": dict(cost.steps),
-                "cells": cost.cells, "megabytes": cost.megabytes, "seconds": cost.seconds, "error": error,
+                "method": method,
+                "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency},
+                "accounting": synthesizer.accounting,
+                "total": limit.total,
+                "split": dict(cost.steps),
+                "cells": cost.cells,
+                "megabytes": cost.megabytes,
+                "seconds": cost.seconds,
+                "error": error,
                 "derived": [str(fact) for fact in declared.derived_facts()],
             }
         )
@@ -56,16 +70,22 @@ def plan(
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
     say(f"In words    {in_words(budget, synthesizer.accounting)}")
-    say(f"Columns     {len(declared.domain)} ({', '.join(declared.domain.names[:8])}{', …' if len(declared.domain) > 8 else ''})")
+    say(
+        f"Columns     {len(declared.domain)} ({', '.join(declared.domain.names[:8])}{', …' if len(declared.domain) > 8 else ''})"
+    )
     say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
     say(f"Time        about {_duration(cost.seconds)}")
     if error is not None:
         say(f"Error       two-way tables off by about {100 * min(error, 2.0):.1f}% of {rows:,} rows, from noise alone")
     elif cost.error is not None:
-        say(f"Error       two-way tables off by about {cost.error:,.0f} records in all, from noise alone (--rows N for a share)")
+        say(
+            f"Error       two-way tables off by about {cost.error:,.0f} records in all, from noise alone (--rows N for a share)"
+        )
     derived = declared.derived_facts()
     if derived:
-        say(f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {schema}`")
+        say(
+            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {schema}`"
+        )
     say("Nothing was read and nothing was spent.")
 
 
@@ -81,18 +101,22 @@ def synth(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write; by default NAME-doubles.")] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = Adjacency.ADD_REMOVE,
+    adjacency: AdjacencyOption = "add-remove",
     method: Method = DEFAULT,
     option: Options = None,
     rows: Annotated[int | None, typer.Option(help="Rows to write; by default as many as the noisy count says.")] = None,
     ledger: LedgerOption = None,
-    dataset: Annotated[str | None, typer.Option(help="Name of the data set in the ledger; by default its path.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the data set in the ledger; by default its path.")
+    ] = None,
     policy: Policy = "default",
     key: Annotated[str, typer.Option(help="Name of this release; another key makes (and pays for) another one.")] = "",
     seed: Annotated[
         int | None, typer.Option(help="For experiments: reproducible noise. The result is a simulation, not a release.")
     ] = None,
-    simulation: Annotated[bool, typer.Option("--simulation", help="Allow --seed; the certificate then says ε = ∞.")] = False,
+    simulation: Annotated[
+        bool, typer.Option("--simulation", help="Allow --seed; the certificate then says ε = ∞.")
+    ] = False,
     allow_derived: Annotated[
         bool, typer.Option("--allow-derived", help="Go on with unconfirmed facts in the schema; ε = ∞.")
     ] = False,
@@ -105,7 +129,6 @@ def synth(
     from what was already answered and pays nothing again.
     """
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source
     from kagemusha.synthesizers.bundle import write_bundle
@@ -113,8 +136,10 @@ def synth(
     from kagemusha.synthesizers.registry import create
 
     if (seed is not None) != simulation:
-        raise UsageError("--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise")
-    budget = Budget(epsilon, delta, adjacency)
+        raise UsageError(
+            "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
+        )
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     synthesizer = create(method, **parse_options(option))
     if rows is not None and rows < 1:
         raise UsageError(f"--rows must be at least 1, got {rows}")
@@ -127,8 +152,16 @@ def synth(
     where = ledger_path(ledger, data)
     with progress_bar(quiet=as_json) as progress:
         model = fit(
-            synthesizer, source, budget, ledger=SQLiteLedger(where), dataset=dataset or str(data.resolve()),
-            policy=policy, key=key, simulation=seed, allow_derived=allow_derived, progress=progress,
+            synthesizer,
+            source,
+            budget,
+            ledger=where,
+            dataset=dataset or str(data.resolve()),
+            policy=policy,
+            key=key,
+            simulation=seed,
+            allow_derived=allow_derived,
+            progress=progress,
         )
         progress("writing", 1.0)
         kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
@@ -136,9 +169,16 @@ def synth(
     if as_json:
         say_json(
             {
-                "folder": str(folder), "rows": rows or model.rows, "release": certificate.release, "ledger": str(where),
-                "epsilon": certificate.epsilon, "delta": delta, "adjacency": adjacency, "method": method,
-                "broken because": certificate.broken_because, "files": certificate.outputs,
+                "folder": str(folder),
+                "rows": rows or model.rows,
+                "release": certificate.release,
+                "ledger": str(where),
+                "epsilon": certificate.epsilon,
+                "delta": delta,
+                "adjacency": adjacency,
+                "method": method,
+                "broken because": certificate.broken_because,
+                "files": certificate.outputs,
             }
         )
         return
@@ -167,7 +207,9 @@ def _require_writable(folder: Path) -> None:
 def sample(
     model: Annotated[Path, typer.Argument(help="A model file (model.kage).", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.", show_default=False)],
-    rows: Annotated[int | None, typer.Option(help="How many doubles; by default as many as the table had people.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="How many doubles; by default as many as the table had people.")
+    ] = None,
     where: Annotated[
         str | None,
         typer.Option(help="Only doubles for whom this holds, drawn exactly: \"age > 60 and sex = 'F'\"."),

@@ -13,7 +13,9 @@ from kagemusha.errors import VerifyError
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="certificate.json, or the folder that holds it.", show_default=False)],
+    certificate: Annotated[
+        Path, typer.Argument(help="certificate.json, or the folder that holds it.", show_default=False)
+    ],
     ledger: Annotated[
         Path | None, typer.Option(help="Also compare the release with the custodian's ledger.", show_default=False)
     ] = None,
@@ -32,7 +34,9 @@ def verify(
     if as_json:
         say_json(
             {
-                "passed": all_passed(checks), "epsilon": read.epsilon, "delta": read.promised.delta,
+                "passed": all_passed(checks),
+                "epsilon": read.epsilon,
+                "delta": read.promised.delta,
                 "checks": [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks],
             }
         )
@@ -45,7 +49,11 @@ def verify(
         raise VerifyError(f"{path}: does not hold: {wrong}")
     if not as_json:
         promise = f"ε = {read.epsilon:g}, δ = {read.promised.delta:g}, {read.promised.adjacency} adjacency"
-        say(f"[bold]{promise}[/]" if not read.broken_because else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]")
+        say(
+            f"[bold]{promise}[/]"
+            if not read.broken_because
+            else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]"
+        )
 
 
 def _ledger_check(ledger: Path, release: str, make: type) -> object:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kagemusha.errors import UsageError
+
 
 class Adjacency(StrEnum):
     """The neighbouring relation.
@@ -18,6 +20,14 @@ class Adjacency(StrEnum):
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+
+    @classmethod
+    def named(cls, name: str) -> Adjacency:
+        """The adjacency of that name; any other name is a UsageError."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise UsageError(f"adjacency must be one of {', '.join(cls)}, got {name!r}") from None
 
     @property
     def rows_are_public(self) -> bool:

@@ -28,10 +28,7 @@ class Budget:
             raise UsageError(f"delta must be at least 0 and less than 1, got {self.delta}")
         if self.delta and self.delta < 1e-15:
             raise UsageError(f"delta must be 0 or at least 1e-15, got {self.delta}")
-        try:
-            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
-        except ValueError:
-            raise UsageError(f"adjacency must be one of {', '.join(Adjacency)}, got {self.adjacency!r}") from None
+        object.__setattr__(self, "adjacency", Adjacency.named(self.adjacency))
 
     @property
     def is_finite(self) -> bool:

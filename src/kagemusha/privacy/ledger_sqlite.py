@@ -19,34 +19,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import UNIT, Cost
 from kagemusha.privacy.ledger import Cap, ReleaseRecord, ReleaseRequest, StepRecord
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS caps (
-    dataset TEXT NOT NULL, policy TEXT NOT NULL,
-    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
-    PRIMARY KEY (dataset, policy)
-);
-CREATE TABLE IF NOT EXISTS cap_changes (
-    dataset TEXT NOT NULL, policy TEXT NOT NULL,
-    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS releases (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
-    method TEXT NOT NULL, accounting TEXT NOT NULL, adjacency TEXT NOT NULL,
-    epsilon TEXT NOT NULL, delta TEXT NOT NULL,
-    reserved INTEGER NOT NULL, charged INTEGER NOT NULL DEFAULT 0 CHECK (charged <= reserved),
-    closed INTEGER NOT NULL DEFAULT 0, opened_at TEXT NOT NULL, certificate TEXT
-);
-CREATE TABLE IF NOT EXISTS steps (
-    number INTEGER PRIMARY KEY, release TEXT NOT NULL REFERENCES releases(id), key TEXT NOT NULL,
-    event TEXT NOT NULL, units INTEGER NOT NULL, answer BLOB,
-    UNIQUE (release, key)
-);
-"""
-_RELEASE_COLUMNS = (
-    "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
-    "certificate"
-)
+from kagemusha.privacy.ledger_tables import RELEASE_COLUMNS, TABLES, release_of
 
 
 def _now() -> str:
@@ -65,7 +38,7 @@ class SQLiteLedger:
             self._db.execute("PRAGMA foreign_keys = ON")
             if not self._tables_exist():
                 with self._transaction():
-                    for statement in _TABLES.split(";\n"):
+                    for statement in TABLES.split(";\n"):
                         self._db.execute(statement)
         except sqlite3.Error as error:
             raise self._trouble(error) from None
@@ -148,7 +121,7 @@ class SQLiteLedger:
             self._admit(db, request, cap)
             budget = request.budget
             db.execute(
-                f"INSERT INTO releases ({_RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
+                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
                 (
                     request.id,
                     request.dataset,
@@ -204,9 +177,9 @@ class SQLiteLedger:
 
     def _held(self, db: sqlite3.Connection, dataset: str, policy: str) -> tuple[int, set[Accounting], set[Adjacency]]:
         rows = db.execute(
-            f"SELECT {_RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?", (dataset, policy)
+            f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?", (dataset, policy)
         ).fetchall()
-        records = [r for r in map(_release, rows) if math.isfinite(r.epsilon)]
+        records = [r for r in map(release_of, rows) if math.isfinite(r.epsilon)]
         return sum(r.held for r in records), {r.accounting for r in records}, {r.adjacency for r in records}
 
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
@@ -257,7 +230,7 @@ class SQLiteLedger:
 
     def releases(self) -> list[ReleaseRecord]:
         """All releases, oldest first."""
-        return [_release(row) for row in self._read(f"SELECT {_RELEASE_COLUMNS} FROM releases ORDER BY number")]
+        return [release_of(row) for row in self._read(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
 
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
@@ -276,33 +249,14 @@ class SQLiteLedger:
             raise self._trouble(error) from None
 
     def _find(self, db: sqlite3.Connection, release: str) -> ReleaseRecord | None:
-        row = db.execute(f"SELECT {_RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
-        return None if row is None else _release(row)
+        row = db.execute(f"SELECT {RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
+        return None if row is None else release_of(row)
 
     def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
         row = db.execute(
             "SELECT epsilon, delta, adjacency FROM caps WHERE dataset = ? AND policy = ?", (dataset, policy)
         ).fetchone()
         return None if row is None else Cap(dataset, policy, Budget(float(row[0]), float(row[1]), Adjacency(row[2])))
-
-
-def _release(row: tuple[Any, ...]) -> ReleaseRecord:
-    (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, at, cert) = row
-    return ReleaseRecord(
-        id=id_,
-        dataset=dataset,
-        policy=policy,
-        method=method,
-        accounting=Accounting(accounting),
-        adjacency=Adjacency(adjacency),
-        epsilon=float(epsilon),
-        delta=float(delta),
-        reserved=reserved,
-        charged=charged,
-        closed=bool(closed),
-        opened_at=at,
-        certificate=cert,
-    )
 
 
 def open_ledger(where: str | Path | None = None) -> SQLiteLedger:

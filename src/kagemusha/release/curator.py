@@ -39,6 +39,11 @@ def affordable(cost: float) -> float:
     return safe
 
 
+def require_readable(source: Source) -> None:
+    """Read the table once and keep nothing: one that cannot be read must fail before anything is reserved."""
+    source.count([()])
+
+
 class Curator:
     """Reads private data for synthesizers, at a price.
 

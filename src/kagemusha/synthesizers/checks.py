@@ -171,13 +171,17 @@ def check_neighbours_give_the_same_structure(synthesizer: Synthesizer) -> None:
     table = example_table(120)
     odd = pa.table(
         {
-            "sex": pa.array(["unheard-of"]), "age": pa.array([10**9]), "bmi": pa.array([None], type=pa.float64()),
+            "sex": pa.array(["unheard-of"]),
+            "age": pa.array([10**9]),
+            "bmi": pa.array([None], type=pa.float64()),
             "ward": pa.array([None], type=pa.string()),
         }
     )
     reference = _structure(_fit(synthesizer, table, Budget(1.0, 1e-6)))
     for neighbour in (pa.concat_tables([table, odd]), table.slice(1), pa.concat_tables([odd, table.slice(1)])):
-        assert _structure(_fit(synthesizer, neighbour, Budget(1.0, 1e-6))) == reference, "one record changed the structure"
+        assert _structure(_fit(synthesizer, neighbour, Budget(1.0, 1e-6))) == reference, (
+            "one record changed the structure"
+        )
 
 
 def _structure(model: Model) -> Any:

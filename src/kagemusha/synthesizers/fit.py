@@ -18,7 +18,7 @@ from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.ledger import Ledger, ReleaseRequest
 from kagemusha.privacy.ledger_sqlite import open_ledger
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
-from kagemusha.release.curator import Curator
+from kagemusha.release.curator import Curator, require_readable
 from kagemusha.schema import Schema
 from kagemusha.sources import Source, open_source
 from kagemusha.synthesizers.model import Model
@@ -59,6 +59,7 @@ def fit(
             "give private discovery a share of the budget"
         )
     budget_filter = Filter(budget, synthesizer.accounting)
+    require_readable(source)
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
     name = dataset or _name_of(table)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))

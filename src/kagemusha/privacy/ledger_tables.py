@@ -1,0 +1,57 @@
+"""The tables of a ledger in SQL, and how a row becomes a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.ledger import ReleaseRecord
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS caps (
+    dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (dataset, policy)
+);
+CREATE TABLE IF NOT EXISTS cap_changes (
+    dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS releases (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
+    method TEXT NOT NULL, accounting TEXT NOT NULL, adjacency TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+    reserved INTEGER NOT NULL, charged INTEGER NOT NULL DEFAULT 0 CHECK (charged <= reserved),
+    closed INTEGER NOT NULL DEFAULT 0, opened_at TEXT NOT NULL, certificate TEXT
+);
+CREATE TABLE IF NOT EXISTS steps (
+    number INTEGER PRIMARY KEY, release TEXT NOT NULL REFERENCES releases(id), key TEXT NOT NULL,
+    event TEXT NOT NULL, units INTEGER NOT NULL, answer BLOB,
+    UNIQUE (release, key)
+);
+"""
+RELEASE_COLUMNS = (
+    "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
+    "certificate"
+)
+
+
+def release_of(row: tuple[Any, ...]) -> ReleaseRecord:
+    """The record of one row of `RELEASE_COLUMNS`."""
+    (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, at, cert) = row
+    return ReleaseRecord(
+        id=id_,
+        dataset=dataset,
+        policy=policy,
+        method=method,
+        accounting=Accounting(accounting),
+        adjacency=Adjacency(adjacency),
+        epsilon=float(epsilon),
+        delta=float(delta),
+        reserved=reserved,
+        charged=charged,
+        closed=bool(closed),
+        opened_at=at,
+        certificate=cert,
+    )
