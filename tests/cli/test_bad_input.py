@@ -48,7 +48,7 @@ def test_odd_values_are_no_error_but_follow_the_declared_rule(run, patients: Pat
         "CANARY,M,-5,",
     ] * 20
     patients.write_text(
-        "\n".join(dict.fromkeys(lines[:1])) + "\n" + "\n".join(l for l in lines if l != lines[0]) + "\n"
+        "\n".join(dict.fromkeys(lines[:1])) + "\n" + "\n".join(line for line in lines if line != lines[0]) + "\n"
     )
     run(*SYNTH)
 

@@ -12,6 +12,7 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, P
 from kagemusha.cli.output import say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
 
@@ -79,7 +80,6 @@ def cap(
     """Set the most that all releases of a data set may cost together."""
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.ledger import Cap
-    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
@@ -109,8 +109,6 @@ def export(
 
 
 def _open(ledger: Path):  # type: ignore[no-untyped-def]
-    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
-
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
     return SQLiteLedger(ledger)

@@ -10,6 +10,7 @@ import typer
 from kagemusha.cli.options import JsonOption
 from kagemusha.cli.output import say, say_json
 from kagemusha.errors import VerifyError
+from kagemusha.privacy.verify import Check
 
 
 def verify(
@@ -23,14 +24,14 @@ def verify(
 ) -> None:
     """Recompute every number and hash of a certificate, offline. Exits with 8 if anything does not match."""
     from kagemusha.privacy.certificate import Certificate
-    from kagemusha.privacy.verify import Check, all_passed
+    from kagemusha.privacy.verify import all_passed
     from kagemusha.privacy.verify import verify as run
 
     path = certificate / "certificate.json" if certificate.is_dir() else certificate
     checks = run(path)
     read = Certificate.from_json(path.read_text(encoding="utf-8"))
     if ledger is not None:
-        checks.append(_ledger_check(ledger, read.release, Check))
+        checks.append(_ledger_check(ledger, read.release))
     if as_json:
         say_json(
             {
@@ -56,7 +57,7 @@ def verify(
         )
 
 
-def _ledger_check(ledger: Path, release: str, make: type) -> object:
+def _ledger_check(ledger: Path, release: str) -> Check:
     from kagemusha.errors import LedgerError
     from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
@@ -64,4 +65,4 @@ def _ledger_check(ledger: Path, release: str, make: type) -> object:
         raise LedgerError(f"ledger {ledger}: no such file")
     known = {record.id for record in SQLiteLedger(ledger).releases()}
     found = release in known
-    return make("ledger", found, "knows this release" if found else "does not know this release")
+    return Check("ledger", found, "knows this release" if found else "does not know this release")
