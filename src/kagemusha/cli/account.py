@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +10,9 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption
 from kagemusha.cli.output import say, say_json, say_table
 from kagemusha.errors import UsageError
+from kagemusha.privacy.accountants import Accountant
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.events import Event
 
 app = typer.Typer(no_args_is_help=True, help="Privacy arithmetic without data: what noise costs and what an ε means.")
 
@@ -17,7 +20,7 @@ Times = Annotated[int, typer.Option("--times", "-n", help="How many marginals ar
 Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace or exponential.")]
 
 
-def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency):  # type: ignore[no-untyped-def]
+def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency) -> Sequence[Event]:
     from kagemusha.privacy.adjacency import counts_sensitivity
     from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
 
@@ -35,7 +38,7 @@ def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency):  # 
     raise UsageError(f"--mechanism must be gaussian, laplace or exponential, got {mechanism!r}")
 
 
-def _accountants(mechanism: str):  # type: ignore[no-untyped-def]
+def _accountants(mechanism: str) -> list[Accountant]:
     from kagemusha.privacy.accountants import GDP, PLD, RDP, ZCDP, Pure
 
     return [ZCDP(), RDP(), *([GDP()] if mechanism == "gaussian" else [Pure()]), PLD()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,7 +46,7 @@ def demo(
     say(f"[bold]4.[/] Open {out}/doubles/certificate.html in a browser.")
 
 
-def _load_randhie():  # type: ignore[no-untyped-def]
+def _load_randhie() -> Any:
     try:
         from statsmodels.datasets import randhie
     except ImportError:

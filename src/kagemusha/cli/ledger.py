@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -108,13 +108,13 @@ def export(
         say(f"{out}: {len(data['releases'])} releases")
 
 
-def _open(ledger: Path):  # type: ignore[no-untyped-def]
+def _open(ledger: Path) -> SQLiteLedger:
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
     return SQLiteLedger(ledger)
 
 
-def _content(book):  # type: ignore[no-untyped-def]
+def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
     releases = book.releases()
     caps = []
     for one in book.caps():
