@@ -118,9 +118,10 @@ def test_no_rows_is_an_error():
 
 
 @pytest.mark.parametrize("kinds", [(np.uint8, np.uint8), (np.uint16, np.int32)])
-def test_the_compiled_count_is_the_plain_count(kinds, monkeypatch):
+@pytest.mark.parametrize("sizes", [(7, 11, 3), (250, 200, 3)])
+def test_the_compiled_count_is_the_plain_count(kinds, sizes, monkeypatch):
     rng = np.random.default_rng(0)
-    domain = Domain(("a", "b", "c"), (7, 11, 3))
+    domain = Domain(("a", "b", "c"), sizes)
     columns = [rng.integers(0, size, 1003).astype(kinds[i % 2]) for i, size in enumerate(domain.sizes)]
     cliques = [("a", "b"), ("a", "b", "c"), ("c",), ()]
     results = []

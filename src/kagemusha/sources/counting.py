@@ -74,7 +74,12 @@ class Tally:
 
 
 def _add_pairs(first: Codes, second: Codes, size: int, counts: IntArray) -> None:
-    counts += np.bincount(first.astype(np.int64) * size + second, minlength=len(counts))
+    index = first.astype(np.int64) * size + second
+    if len(counts) <= len(index):
+        counts += np.bincount(index, minlength=len(counts))
+    else:
+        # More cells than rows: touch only those that occur.
+        np.add.at(counts, index, 1)
 
 
 def _compiled() -> PairCounter:

@@ -90,7 +90,10 @@ class FileSource:
         for columns in self._read():
             rows += len(columns[0])
             room -= sum(column.nbytes for column in columns)
-            kept = [*kept, columns] if room >= 0 else []
+            if room >= 0:
+                kept.append(columns)
+            else:
+                kept.clear()
             yield columns
         if not rows:
             raise DataError(f"{self._file.path}: the file has a header but no rows")

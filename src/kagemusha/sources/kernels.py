@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
 
+SMALL = 2**14
+"""Cells up to which four tables of counts fit into the processor's cache."""
+
 
 @njit(nogil=True, cache=True)
 def count_pairs(first: NDArray[Any], second: NDArray[Any], size: int, counts: IntArray) -> None:
     """Add one to counts[first * size + second] for every row."""
+    if len(counts) > SMALL:
+        for i in range(len(first)):
+            counts[np.int64(first[i]) * size + second[i]] += 1
+        return
     # Four tables in turn: a frequent cell would otherwise make each addition wait for the one before.
     partial = np.zeros((4, len(counts)), dtype=np.int64)
     whole = len(first) // 4 * 4
