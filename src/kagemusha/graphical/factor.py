@@ -24,12 +24,16 @@ class Factor:
     def project(self, clique: Iterable[str]) -> Factor:
         """Sum over every attribute outside `clique` (which must lie inside this one); axes in domain order."""
         kept = self.domain.canonical(clique)
+        if kept == self.clique:
+            return self
         axes = tuple(i for i, name in enumerate(self.clique) if name not in kept)
         left = tuple(name for name in self.clique if name in kept)
         return Factor(self.domain, left, self.values.sum(axis=axes)).transpose(kept)
 
     def transpose(self, clique: Clique) -> Factor:
         """The same table with its axes in the order of `clique`."""
+        if clique == self.clique:
+            return self
         order = [self.clique.index(name) for name in clique]
         return Factor(self.domain, clique, self.values.transpose(order))
 

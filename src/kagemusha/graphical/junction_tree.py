@@ -29,9 +29,14 @@ class JunctionTree:
     """Attributes each clique shares with its parent."""
 
     @cached_property
+    def clique_cells(self) -> tuple[int, ...]:
+        """Number of cells of each clique table."""
+        return tuple(self.domain.cells(clique) for clique in self.cliques)
+
+    @cached_property
     def cells(self) -> int:
         """Total number of cells of the clique tables."""
-        return sum(self.domain.cells(clique) for clique in self.cliques)
+        return sum(self.clique_cells)
 
     @cached_property
     def largest(self) -> Clique:
@@ -52,7 +57,7 @@ class JunctionTree:
         """Position of the smallest tree clique that contains `clique`, or None."""
         wanted = set(clique)
         hosts = [i for i, c in enumerate(self.cliques) if wanted.issubset(c)]
-        return min(hosts, key=lambda i: self.domain.cells(self.cliques[i]), default=None)
+        return min(hosts, key=self.clique_cells.__getitem__, default=None)
 
     def require(self, max_cells: int) -> None:
         """Raise `ModelTooLarge` unless the clique tables have at most `max_cells` cells in all."""
@@ -86,9 +91,10 @@ def tree_cells(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
 
 def candidate_cells(domain: Domain, base: Iterable[Iterable[str]], candidates: Sequence[Iterable[str]]) -> list[int]:
     """For each candidate, the cells of the tree of ``base + [candidate]``: AIM's filter, for a whole round at once."""
-    base = list(base)
     adjacency = _adjacency(domain, base)
-    trees = [_eliminate(adjacency, domain.sizes, h) for h in _HEURISTICS]
+    everyone = range(len(domain))
+    prices = {h: _prices(adjacency, domain.sizes, h, everyone) for h in _HEURISTICS}
+    trees = [_eliminate(adjacency, domain.sizes, h, prices[h]) for h in _HEURISTICS]
     masks = min(trees, key=lambda m: _cells(m, domain.sizes))
     unchanged = _cells(masks, domain.sizes)
     sizes = []
@@ -99,7 +105,14 @@ def candidate_cells(domain: Domain, base: Iterable[Iterable[str]], candidates: S
             continue
         grown = adjacency.copy()
         _connect(grown, mask)
-        sizes.append(min(_cells(_eliminate(grown, domain.sizes, h), domain.sizes) for h in _HEURISTICS))
+        touched = 0
+        for i in _bits(mask):
+            touched |= grown[i]
+        options = []
+        for h in _HEURISTICS:
+            price = prices[h] | _prices(grown, domain.sizes, h, _bits(touched))
+            options.append(_cells(_eliminate(grown, domain.sizes, h, price), domain.sizes))
+        sizes.append(min(options))
     return sizes
 
 
@@ -146,20 +159,32 @@ def _adjacency(domain: Domain, cliques: Iterable[Iterable[str]]) -> list[int]:
     return adjacency
 
 
-def _eliminate(adjacency: Sequence[int], sizes: tuple[int, ...], heuristic: str) -> list[int]:
+_Price = tuple[int, int]
+
+
+def _prices(near: Sequence[int], sizes: tuple[int, ...], heuristic: str, vertices: Iterable[int]) -> dict[int, _Price]:
+    """What eliminating each vertex next would cost: (cells, 0), or (twice the missing edges, cells)."""
+    if heuristic == "cells":
+        return {v: (_size(near[v], sizes), 0) for v in vertices}
+    prices = {}
+    for v in vertices:
+        around = near[v]
+        missing = sum([(around & ~near[u]).bit_count() for u in _bits(around)])
+        prices[v] = (missing, _size(around, sizes))
+    return prices
+
+
+def _eliminate(
+    adjacency: Sequence[int],
+    sizes: tuple[int, ...],
+    heuristic: str,
+    prices: dict[int, _Price] | None = None,
+) -> list[int]:
     """Maximal cliques (bit masks) of the triangulation by greedy elimination; ties go to the first attribute."""
     near = list(adjacency)
     left = list(range(len(near)))
+    price = _prices(near, sizes, heuristic, left) if prices is None else dict(prices)
     maximal: list[int] = []
-    by_fill = heuristic == "fill"
-
-    def cost(v: int) -> tuple[int, int]:
-        around = near[v]
-        cells = _size(around, sizes)
-        # Twice the number of missing edges among the neighbours.
-        return (sum([(around & ~near[u]).bit_count() for u in _bits(around)]), cells) if by_fill else (cells, 0)
-
-    price = {v: cost(v) for v in left}
     while left:
         v = min(left, key=price.__getitem__)
         clique = near[v]
@@ -173,8 +198,8 @@ def _eliminate(adjacency: Sequence[int], sizes: tuple[int, ...], heuristic: str)
             near[u] = (near[u] | rest) & ~(1 << v)
             touched |= near[u]
         # A new edge changes the fill-in of every vertex next to both its ends.
-        for u in _bits(touched if by_fill and filled else rest):
-            price[u] = cost(u)
+        again = touched if heuristic == "fill" and filled else rest
+        price.update(_prices(near, sizes, heuristic, _bits(again)))
     return maximal
 
 

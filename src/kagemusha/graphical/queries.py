@@ -91,7 +91,7 @@ class TreeQueries:
         wanted = set(clique)
 
         def cost(i: int) -> tuple[int, int]:
-            return -len(wanted.intersection(tree.cliques[i])), tree.domain.cells(tree.cliques[i])
+            return -len(wanted.intersection(tree.cliques[i])), tree.clique_cells[i]
 
         root = min(range(len(tree.cliques)), key=cost)
         return self._collect(root, None, clique).project(clique)

@@ -28,7 +28,7 @@ SHIFT = 0.1
 """The twin's target differs by this share of each cell's noise."""
 CHECKPOINT = 1.3
 """Progress is judged each time the number of steps has grown by this factor."""
-FIRST_CHECKPOINT = 12
+FIRST_CHECKPOINT = 30
 
 
 @dataclass(frozen=True, eq=False)
