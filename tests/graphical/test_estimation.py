@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from kagemusha.errors import ModelTooLarge
+from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import MarkovField, Measurement, estimate, estimate_total
 from kagemusha.graphical.estimation import merge
 from kagemusha.schema.domain import Domain
@@ -200,3 +200,8 @@ def test_too_large_is_refused_before_any_work():
 def test_bad_measurements(clique, values, sigma, message):
     with pytest.raises(ValueError, match=message):
         estimate(DOMAIN, [Measurement(clique, values, sigma)])
+
+
+def test_zeros_that_leave_nothing_are_refused():
+    with pytest.raises(UsageError, match="rule out every row"):
+        estimate(DOMAIN, [], total=10, structural_zeros=[(("a",), np.ones(3, dtype=bool))])

@@ -54,15 +54,25 @@ def test_rows_in_the_order_given_are_exchangeable():
     assert np.abs(half - model.project(("a", "b")) / 2).sum() / 10_000 < 0.05
 
 
-def test_rounding_is_nearly_exact_in_the_first_clique_and_right_on_average():
+def test_rounding_stays_next_to_the_model_and_varies():
     domain = Domain(("a", "b"), (3, 4))
     model = MarkovField.build(domain, 50, random_potentials([("a", "b")], 1.0, 4, domain))
     expected = model.project(("a", "b"))
     rng = np.random.default_rng(3)
-    tables = np.array([counts(domain, sample_rounded(model, 50, rng=rng), ("a", "b")) for _ in range(3000)])
+    tables = np.array([counts(domain, sample_rounded(model, 50, rng=rng), ("a", "b")) for _ in range(500)])
     assert np.abs(tables - expected).max() < 2.01
-    assert np.abs(tables.sum(axis=1) - expected.sum(axis=0)).max() < 1 + 1e-9
-    assert np.abs(tables.mean(axis=0) - expected).max() < 0.06
+    for axis in (1, 2):
+        assert np.abs(tables.sum(axis=axis) - expected.sum(axis=axis - 1)).max() < 2.01
+    assert np.abs(tables.mean(axis=0) - expected).max() < 0.35
+    assert tables.std(axis=0).max() > 0.2
+
+
+def test_rounding_errors_do_not_add_up_over_groups():
+    domain = Domain(("a", "b", "c"), (40, 30, 5))
+    cliques = [("a", "b", "c")]
+    model = MarkovField.build(domain, 5_000, random_potentials(cliques, 0.5, 4, domain))
+    codes = sample_rounded(model, 5_000, rng=np.random.default_rng(0))
+    assert np.abs(counts(domain, codes, ("c",)) - model.project(("c",))).max() < 3
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray
+from kagemusha.errors import UsageError
 from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
@@ -112,6 +113,8 @@ def estimate(
     model = MarkovField(domain, count, tree, dict(zip(cliques, inference.unpack(theta), strict=True)))
     # Hand over what the next estimate or the first query would otherwise compute again.
     log_z, _ = inference(theta)
+    if log_z == -np.inf:
+        raise UsageError("the structural zeros rule out every row")
     model.__dict__["_calibrated"] = (log_z, inference.clique_marginals())
     model.__dict__["_twin"] = dict(zip(cliques, inference.unpack(solution.twin), strict=True))
     return Estimate(model, solution.loss, solution.losses, solution.passes, solution.converged)

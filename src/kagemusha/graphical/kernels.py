@@ -1,4 +1,4 @@
-"""The one compiled loop of this room: an interpreter of table programs over a flat buffer.
+"""The compiled loops of this room: an interpreter of table programs over a flat buffer, and rounding.
 
 A program is an int64 array of instructions, written by `program.py`; so a new junction tree needs new integers,
 never a new compilation. Import this module only where a program is run: it pulls in numba.
@@ -183,3 +183,30 @@ def run(program, buf):  # type: ignore[no-untyped-def]
                 small -= sizes[g] * strides[g]
                 counter[g] = 0
                 g -= 1
+
+
+@njit(cache=True, error_model="numpy")
+def round_with_carry(expected, sizes, carry, counts):  # type: ignore[no-untyped-def]
+    """Round each row of `expected` up or down to `counts` with sum `sizes`, passing what was lost to the next row.
+
+    In each row the cells owed most are rounded up; a cell without a fraction never is, so zeros stay zero.
+    """
+    rows, columns = expected.shape
+    score = np.empty(columns)
+    for g in range(rows):
+        left = sizes[g]
+        for j in range(columns):
+            down = math.floor(expected[g, j])
+            fraction = expected[g, j] - down
+            counts[g, j] = int(down)
+            left -= int(down)
+            carry[j] += fraction
+            score[j] = carry[j] if fraction > 0.0 else -np.inf
+        for _ in range(left):
+            best = 0
+            for j in range(1, columns):
+                if score[j] > score[best]:
+                    best = j
+            counts[g, best] += 1
+            carry[best] -= 1.0
+            score[best] = -np.inf

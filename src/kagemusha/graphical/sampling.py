@@ -24,17 +24,17 @@ _Deal = Callable[[IntArray, FloatArray], IntArray]
 def sample_rounded(model: MarkovField, rows: int, *, rng: np.random.Generator) -> IntArray:
     """Codes of `rows` rows (one column an attribute, in domain order) whose counts stay next to the model's.
 
-    Every group's counts are its expected counts rounded up or down at random, right on average: much less noise
-    than independent draws. The rows themselves are exchangeable.
+    Every group's counts are its expected counts rounded up or down; what rounding owes a code is carried to the
+    next group, so that sums over groups (every marginal) stay next to the model's too. Far less noise than
+    independent draws. The rows come in random order.
     """
+    from kagemusha.graphical.kernels import round_with_carry
 
     def deal(sizes: IntArray, conditional: FloatArray) -> IntArray:
-        # Systematic rounding: the floors of a running sum with one random offset a group.
-        running = np.cumsum(conditional, axis=1)
-        running *= (sizes / running[:, -1])[:, None]
-        running[:, -1] = sizes
-        running += rng.random((len(sizes), 1))
-        return np.diff(np.floor(running), axis=1, prepend=0.0).astype(np.int64)
+        counts = np.empty(conditional.shape, dtype=np.int64)
+        carry = rng.random(conditional.shape[1]) - 0.5
+        round_with_carry(_whole(conditional, sizes), sizes, carry, counts)
+        return counts
 
     return _sample(model, rows, deal, rng)
 
@@ -46,6 +46,14 @@ def sample_iid(model: MarkovField, rows: int, *, rng: np.random.Generator) -> In
         return np.asarray(rng.multinomial(sizes, conditional), dtype=np.int64)
 
     return _sample(model, rows, deal, rng)
+
+
+def _whole(conditional: FloatArray, sizes: IntArray) -> FloatArray:
+    """Expected counts, with those that are whole numbers but for rounding errors made whole."""
+    expected: FloatArray = conditional * sizes[:, None]
+    nearest = np.rint(expected)
+    # A cell of tiny probability must keep its fraction: only counts near 1 or more are snapped.
+    return np.where((np.abs(expected - nearest) < 1e-9) & (nearest > 0), nearest, expected)
 
 
 def _sample(model: MarkovField, rows: int, deal: _Deal, rng: np.random.Generator) -> IntArray:

@@ -107,7 +107,8 @@ def minimise(
         limit = SAFETY / smoothness if smoothness > 0 else np.inf
         trial_gradient = weight * (trial_mu - target)
         trial_loss = float(trial_gradient @ (trial_mu - target))
-        uphill = float(gradient @ moved) > 0 if age else not trial_loss <= loss
+        rose = not trial_loss <= (2.0 * loss if age else loss)  # also true of a loss that is not a number
+        uphill = rose or (age > 0 and float(gradient @ moved) > 0)
         if uphill and (age or rate > 1e-300):
             rate = min(rate, limit) if age else min(0.5 * rate, limit)
             age = 0
