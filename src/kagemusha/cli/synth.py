@@ -20,7 +20,7 @@ from kagemusha.cli.options import (
     parse_options,
 )
 from kagemusha.cli.output import progress_bar, say, say_json, say_table
-from kagemusha.errors import SchemaError, UsageError
+from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.synthesizers.registry import DEFAULT, names
 
@@ -226,15 +226,7 @@ def sample(
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
     loaded = load_model(model)
-    evidence = None
-    if where:
-        from kagemusha.synthesizers.where import parse_where
-
-        evidence = parse_where(where, loaded.schema)
-    try:
-        table = loaded.sample(rows, rng=np.random.default_rng(seed), where=evidence, like="pyarrow")
-    except SchemaError as error:
-        raise UsageError(str(error)) from None
+    table = loaded.sample(rows, rng=np.random.default_rng(seed), where=where, like="pyarrow")
     write_table(table, out)
     if as_json:
         say_json({"file": str(out), "rows": table.num_rows})

@@ -41,20 +41,27 @@ def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]
     return codes
 
 
-def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator) -> NDArray[Any]:
-    """One number of each code's bin, uniformly; codes must be ordinary."""
+Span = tuple[NDArray[Any], NDArray[Any]]
+"""For each row, the part [from, to) of its bin that values are drawn from."""
+
+
+def spans(column: Measured, codes: IntArray) -> Span:
+    """The whole bin of each ordinary code; on a lattice the end is the first whole number past it."""
+    last = column.high if isinstance(column, Real) else int(column.high) + 1
+    return column.starts[codes], np.append(column.starts[1:], last)[codes]
+
+
+def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None) -> NDArray[Any]:
+    """One number of each code's bin (or of the part `within` it), uniformly; codes must be ordinary."""
+    start, end = within or spans(column, codes)
     if isinstance(column, Real):
-        return _draw_reals(column, codes, rng)
-    lowest = column.starts[codes]
-    past = np.append(column.starts[1:], int(column.high) + 1)[codes]
-    return rng.integers(lowest, past, dtype=np.int64)
+        return _draw_reals(column, start, end, rng)
+    return rng.integers(start, end, dtype=np.int64)
 
 
-def _draw_reals(column: Real, codes: IntArray, rng: np.random.Generator) -> NDArray[Any]:
-    start = column.starts[codes]
-    end = np.append(column.starts[1:], column.high)[codes]
-    last_inside = np.where(codes == column.ordinary - 1, end, np.nextafter(end, -np.inf))
-    raw = np.clip(start + rng.random(len(codes)) * (end - start), start, last_inside)
+def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    last_inside = np.where(end == column.high, end, np.nextafter(end, -np.inf))
+    raw = np.clip(start + rng.random(len(start)) * (end - start), start, last_inside)
     rounded = _rounded(raw, start, last_inside, column.shown_decimals)
     # A bin narrower than the rounding holds no rounded number: there the unrounded draw stands.
     inside = (rounded >= start) & (rounded <= last_inside)

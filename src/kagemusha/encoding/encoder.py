@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
 from kagemusha.encoding.arrow import encode_arrow
-from kagemusha.encoding.bins import Codes, draw
+from kagemusha.encoding.bins import Codes, Span, draw
 from kagemusha.encoding.frames import arrow_column, build_frame, check_names, open_frame
 from kagemusha.encoding.parse import TextReader
 from kagemusha.errors import UsageError
@@ -59,11 +60,19 @@ class Encoder:
         finally:
             reader.close()
 
-    def decode(self, codes: NDArray[Any], *, rng: np.random.Generator, like: Any = "pandas") -> Any:
+    def decode(
+        self,
+        codes: NDArray[Any],
+        *,
+        rng: np.random.Generator,
+        like: Any = "pandas",
+        within: Mapping[str, Span] | None = None,
+    ) -> Any:
         """A table of the codes: same columns, types, formats and gaps; dropped columns are absent.
 
         `like` is "pandas", "polars", "pyarrow", or a frame (an empty one will do) whose library and types to
-        follow. Values are drawn uniformly inside their bins with `rng`.
+        follow. Values are drawn uniformly inside their bins with `rng`, or inside the parts of them that `within`
+        gives for some columns.
         """
         if codes.ndim != 2 or codes.shape[1] != len(self.domain):
             raise UsageError(f"codes need two axes and {len(self.domain)} columns, got shape {codes.shape}")
@@ -71,21 +80,25 @@ class Encoder:
         for column in self.schema:
             if isinstance(column, Modelled):
                 axis = self.domain.axis(column.name)
-                arrays[column.name] = decode_column(column, codes[:, axis].astype(np.int64), rng=rng)
+                arrays[column.name] = decode_column(
+                    column, codes[:, axis].astype(np.int64), rng=rng, within=(within or {}).get(column.name)
+                )
             elif isinstance(column, Surrogate):
                 arrays[column.name] = _surrogates(column, len(codes))
         kept: list[Column] = [column for column in self.schema if not isinstance(column, Drop)]
         return build_frame(arrays, kept, like)
 
 
-def decode_column(column: Modelled, codes: IntArray, *, rng: np.random.Generator) -> Any:
+def decode_column(
+    column: Modelled, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None
+) -> Any:
     """The arrow array of one column's codes."""
     if len(codes) and not 0 <= codes.min() <= codes.max() < column.size:
         raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")
     if isinstance(column, Labelled):
         return _labels(column, codes)
     assert isinstance(column, Measured)
-    return _measured(column, codes, rng)
+    return _measured(column, codes, rng, within)
 
 
 def _labels(column: Labelled, codes: IntArray) -> Any:
@@ -103,11 +116,11 @@ def _labels(column: Labelled, codes: IntArray) -> Any:
     return pa.array([*labels, None], type=kind).take(pa.array(codes))
 
 
-def _measured(column: Measured, codes: IntArray, rng: np.random.Generator) -> Any:
+def _measured(column: Measured, codes: IntArray, rng: np.random.Generator, within: Span | None) -> Any:
     import pyarrow as pa
 
     missing = codes >= column.ordinary
-    numbers = draw(column, np.where(missing, 0, codes), rng=rng)
+    numbers = draw(column, np.where(missing, 0, codes), rng=rng, within=within)
     if not isinstance(column, Moment):
         return pa.array(numbers, mask=missing)
     moments = numbers.astype(f"M8[{column.unit}]")

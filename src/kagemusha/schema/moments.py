@@ -125,6 +125,15 @@ class Moment(Measured):
         edges: Sequence[int] | None = [self._number(edge) for edge in self.edges] if self.edges else None
         return lattice_starts(self.low, self.high, self.bins, edges)
 
+    def number(self, text: str) -> int:
+        """The place of an ISO date or of a text in the column's own format on the lattice; ValueError if neither."""
+        if self.format is not None:
+            try:
+                return self._number(datetime.strptime(text, self.format))
+            except ValueError:
+                pass
+        return self._number(datetime.fromisoformat(text))
+
     def _number(self, moment: date | None) -> int:
         microseconds = np.array([moment or date(1970, 1, 1)], dtype="M8[us]")
         return int(microseconds.astype(f"M8[{self.unit}]").astype(np.int64)[0])

@@ -22,11 +22,14 @@ class MarkovGenerator:
 
     kind: ClassVar[str] = "markov-field"
     field: MarkovField
+    hidden: tuple[str, ...] = ()
+    """Attributes of the field, after all others, that hold groups of codes and are no columns."""
 
     @property
     def domain(self) -> Domain:
         """The domain of the codes."""
-        return self.field.domain
+        whole = self.field.domain
+        return whole.project(name for name in whole if name not in self.hidden) if self.hidden else whole
 
     @property
     def total(self) -> float:
@@ -43,23 +46,39 @@ class MarkovGenerator:
 
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Synthetic codes; with `where`, from the exact conditional distribution."""
-        field = self.field
-        if where:
-            field = field.condition({clique: table for clique, table in where.items()})  # noqa: C416
-            if not field.total > 0:
-                raise UsageError("where: the model gives this condition no probability at all")
-        return sample_rounded(field, rows, rng=rng)
+        field = condition(self.field, where) if where else self.field
+        return sample_rounded(field, rows, rng=rng)[:, : len(field.domain) - len(self.hidden)]
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """The field's description and potentials."""
-        return self.field.to_arrays()
+        meta, arrays = self.field.to_arrays()
+        return {**meta, "hidden": list(self.hidden)}, arrays
 
     @classmethod
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> MarkovGenerator:
         """The generator `to_arrays` described."""
-        return cls(MarkovField.from_arrays(meta, dict(arrays)))
+        field = MarkovField.from_arrays(meta, dict(arrays))
+        hidden = tuple(map(str, meta.get("hidden", ())))
+        if hidden != field.domain.names[len(field.domain) - len(hidden) :]:
+            raise ValueError("the hidden attributes must be the last ones of the field")
+        return cls(field, hidden)
 
 
 def measurements_of(marginals: Sequence[NoisyMarginal]) -> list[Measurement]:
     """Released marginals as the estimator wants them."""
     return [Measurement(m.clique, m.values.astype(np.float64), m.sigma) for m in marginals]
+
+
+def condition(field: MarkovField, where: Evidence) -> MarkovField:
+    """The field given soft evidence, exactly: its density times the evidence, renormalised."""
+    potentials = dict(field.potentials)
+    with np.errstate(divide="ignore"):
+        for clique, weights in where.items():
+            # a combination the condition rules out gets the potential −∞
+            potentials[clique] = potentials.get(clique, 0.0) + np.log(weights)
+    given = MarkovField.build(field.domain, 1.0, potentials)
+    if given.log_partition == -np.inf:
+        raise UsageError("where: no double can fulfil this condition")
+    return MarkovField(
+        field.domain, field.total * float(np.exp(given.log_partition - field.log_partition)), given.tree, potentials
+    )

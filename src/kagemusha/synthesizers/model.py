@@ -12,6 +12,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding import Encoder
+from kagemusha.encoding.bins import Span
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
@@ -21,6 +22,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.generators import load_generator
 from kagemusha.synthesizers.model_file import read_model, write_model
 from kagemusha.synthesizers.protocol import Evidence, Generator, Round
+from kagemusha.synthesizers.where import read_where
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +65,24 @@ class Model:
         rows: int | None = None,
         *,
         rng: np.random.Generator | None = None,
-        where: Evidence | None = None,
+        where: str | None = None,
         like: Any = None,
     ) -> Any:
         """A synthetic table: same columns, types, missing values and frame library as the private one.
 
-        Sampling is post-processing of what was released, so it costs nothing and may be repeated; `rng` is a
-        generator of one's own for a reproducible table.
+        `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
+        distribution. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
+        `rng` is a generator of one's own for a reproducible table.
         """
         generator = rng or np.random.default_rng()
-        codes = self.sample_codes(rows, rng=generator, where=where)
-        return Encoder(self.schema).decode(codes, rng=generator, like=self.like if like is None else like)
+        groups = read_where(where, self.schema) if where else []
+        codes = self.sample_codes(rows, rng=generator, where={group.clique: group.weights() for group in groups})
+        within: dict[str, Span] = {}
+        for group in groups:
+            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], generator)
+        return Encoder(self.schema).decode(
+            codes, rng=generator, like=self.like if like is None else like, within=within
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the model: JSON and arrays, no code."""

@@ -25,8 +25,8 @@ Progress = Callable[[str, float], None]
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-Evidence = Mapping[Clique, "np.typing.NDArray[np.bool_]"]
-"""For some cliques, a table of which combinations are allowed."""
+Evidence = Mapping[Clique, FloatArray]
+"""For some cliques, how likely each combination is to fulfil a condition, from 0 to 1."""
 
 
 def silent(what: str, done: float) -> None:

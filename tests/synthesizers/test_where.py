@@ -1,0 +1,120 @@
+"""Conditional sampling is exact: every row fulfils the condition, and the distribution is the model's conditional one."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kagemusha.errors import UsageError
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
+from kagemusha.synthesizers import Model, create, fit
+
+SCHEMA = Schema(
+    [
+        Category("sex", categories=("F", "M"), missing=True),
+        Integer("age", lower=0, upper=99, bins=5),
+        Real("bmi", lower=10.0, upper=60.0, bins=5, missing=True),
+        Category("ward", categories=("a", "b", "c")),
+        Date("seen", lower=date(2020, 1, 1), upper=date(2024, 12, 31), bins=4, format="%d/%m/%Y"),
+        Category("stage", categories=(1, 2, 3), out_of_domain="clip"),
+        Boolean("alive"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    rng = np.random.default_rng(0)
+    rows = 4000
+    sex = rng.choice(["F", "M"], rows)
+    frame = pd.DataFrame(
+        {
+            "sex": np.where(rng.random(rows) < 0.1, None, sex),
+            "age": rng.integers(0, 100, rows),
+            "bmi": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(28, 6, rows)),
+            "ward": np.where(sex == "F", "a", rng.choice(["b", "c"], rows)),
+            "seen": pd.to_datetime(rng.integers(0, 1800, rows), unit="D", origin="2020-01-02").strftime("%d/%m/%Y"),
+            "stage": rng.integers(1, 4, rows),
+            "alive": rng.random(rows) < 0.7,
+        }
+    )
+    return fit(create("aim"), frame, Budget(20.0, 1e-6), schema=SCHEMA, simulation=1)
+
+
+CONDITIONS = {
+    "age > 60 and sex = 'F'": lambda d: (d.age > 60) & (d.sex == "F"),
+    "age >= 60": lambda d: d.age >= 60,
+    "age = 37": lambda d: d.age == 37,
+    "age != 37 and age between 30 and 44": lambda d: (d.age != 37) & (d.age >= 30) & (d.age <= 44),
+    "age < 23.5 or age > 97": lambda d: (d.age < 23.5) | (d.age > 97),
+    "bmi < 18.5 or (ward = 'b' and bmi > 41.25)": lambda d: (d.bmi < 18.5) | ((d.ward == "b") & (d.bmi > 41.25)),
+    "not (sex = 'F' or age <= 50)": lambda d: (d.sex == "M") & (d.age > 50),
+    "sex is missing": lambda d: d.sex.isna(),
+    "bmi is not missing and sex in ('F', 'M')": lambda d: d.bmi.notna() & d.sex.notna(),
+    "ward not in ('a')": lambda d: d.ward != "a",
+    "seen >= '2023-05-17'": lambda d: pd.to_datetime(d.seen, format="%d/%m/%Y") >= "2023-05-17",
+    "seen < '17/05/2021' and stage > 1": lambda d: (
+        (pd.to_datetime(d.seen, format="%d/%m/%Y") < "2021-05-17") & (d.stage > 1)
+    ),
+    "alive = true and stage = 2": lambda d: d.alive & (d.stage == 2),
+    '"age" > 90': lambda d: d.age > 90,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_row_fulfils_the_condition(model: Model, condition: str) -> None:
+    double = model.sample(400, where=condition, rng=np.random.default_rng(1))
+    assert len(double) == 400
+    assert CONDITIONS[condition](double).all()
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 67 and sex = 'F'", "bmi < 18.5 or (ward = 'b' and age > 41)", "seen > '2022-03-03'"]
+)
+def test_the_rows_follow_the_conditional_distribution_of_the_model(model: Model, condition: str) -> None:
+    """Against rejection from a large unconditional sample."""
+    plain = model.sample(200_000, rng=np.random.default_rng(2))
+    holds = (
+        CONDITIONS.get(condition)
+        or {
+            "age > 67 and sex = 'F'": lambda d: (d.age > 67) & (d.sex == "F"),
+            "bmi < 18.5 or (ward = 'b' and age > 41)": lambda d: (d.bmi < 18.5) | ((d.ward == "b") & (d.age > 41)),
+            "seen > '2022-03-03'": lambda d: pd.to_datetime(d.seen, format="%d/%m/%Y") > "2022-03-03",
+        }[condition]
+    )
+    kept = plain[holds(plain)]
+    exact = model.sample(40_000, where=condition, rng=np.random.default_rng(3))
+    for column in ("age", "ward", "stage", "alive"):
+        one = kept[column].value_counts(normalize=True)
+        two = exact[column].value_counts(normalize=True)
+        distance = one.sub(two, fill_value=0).abs().sum()
+        noise = np.sqrt(len(one) / len(kept)) + np.sqrt(len(two) / len(exact))
+        assert distance < 1.2 * noise, f"{column}: {distance:.4f} against {noise:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("agee > 3", "agee"),
+        ("age >", "a number"),
+        ("age > 'x'", "number"),
+        ("sex = 'X'", "no value"),
+        ("sex > 'F'", "category"),
+        ("bmi = 20.5", "range"),
+        ("seen > 'soon'", "date"),
+        ("age > 3 age", "and, or"),
+        ("(age > 3", ")"),
+        ("age > 200", "no double"),
+        ("", "a column"),
+        ("age ~ 3", "cannot read"),
+        ("sex is 3", "missing"),
+    ],
+)
+def test_a_mistake_says_what_and_where(model: Model, condition: str, words: str) -> None:
+    with pytest.raises(UsageError, match="where") as caught:
+        model.sample(5, where=condition or " ")
+    assert words in str(caught.value)
