@@ -22,6 +22,7 @@ from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent, Lap
 from kagemusha.privacy.filter import UNIT, Cost, Filter, cost_of
 from kagemusha.privacy.ledger import Ledger
 from kagemusha.privacy.mechanisms import Noise
+from kagemusha.release.interactions import Interaction, NoisyInteraction
 from kagemusha.release.scores import Score
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.sources.protocol import Source
@@ -122,6 +123,34 @@ class Curator:
         return [
             NoisyMarginal(clique, values.reshape(self.domain.shape(clique)), deviation(event))
             for clique, values, event in zip(cliques, answers, events, strict=True)
+        ]
+
+    def measure_interactions(self, queries: Sequence[Interaction], costs: Sequence[float]) -> list[NoisyInteraction]:
+        """What pairs (or larger sets) of columns hold beyond their smaller marginals, each at its cost.
+
+        Sensitivity: the query's own, see `Interaction.proof`.
+        """
+        events = [
+            GaussianEvent(
+                what=f"interaction of {_label(q.clique)} in {' × '.join(map(str, q.shape))} groups",
+                sigma=math.sqrt(q.l2_squared(self.adjacency) / (2 * affordable(cost))),
+                l2_squared=q.l2_squared(self.adjacency),
+                noise=self._gaussian_kind(),
+            )
+            for q, cost in zip(queries, costs, strict=True)
+        ]
+
+        def read(missing: Sequence[int]) -> list[IntArray]:
+            exact = self._source.count([queries[i].clique for i in missing])
+            return [
+                queries[i].values(m).ravel() + self._draw(events[i], queries[i].scale)
+                for i, m in zip(missing, exact, strict=True)
+            ]
+
+        answers = self._step(events, read)
+        return [
+            NoisyInteraction(q, values.reshape(q.shape) / q.scale, event.sigma / q.scale)
+            for q, values, event in zip(queries, answers, events, strict=True)
         ]
 
     def select(self, score: Score, cost: float) -> int:

@@ -11,10 +11,11 @@ from kagemusha.synthesizers.protocol import Synthesizer
 
 _PLACES = {
     "aim": "kagemusha.synthesizers.aim:AIM",
+    "kage": "kagemusha.synthesizers.kage:Kage",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 
-DEFAULT = "independent"
+DEFAULT = "kage"
 
 
 def names() -> tuple[str, ...]:

@@ -1,0 +1,119 @@
+"""The Markov field that best explains noisy columns and noisy interactions.
+
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ_r ½ c·s_r ‖θ_r‖², the dual of a maximum-
+entropy problem with soft constraints. The quadratic part keeps noisy cells near the independent model; it makes the
+problem strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.graphical import MarkovField, junction_tree
+from kagemusha.graphical.belief_propagation import BeliefPropagation
+from kagemusha.release.interactions import NoisyInteraction
+from kagemusha.schema.domain import Clique, Domain
+
+STIFFNESS = 0.6
+"""c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyColumn:
+    """Noisy counts of one column with noise of deviation `sigma`, and a positive table to start from."""
+
+    name: str
+    values: FloatArray
+    sigma: float
+    start: FloatArray
+
+
+class _Problem:
+    """Parameters in one flat vector: columns first, then interactions; `cell_of` maps model cells to parameters."""
+
+    def __init__(
+        self, inference: BeliefPropagation, columns: Sequence[NoisyColumn], pairs: Sequence[NoisyInteraction], total: float
+    ) -> None:
+        shapes = [c.values.shape for c in columns] + [p.values.shape for p in pairs]
+        sizes = np.array([int(np.prod(shape)) for shape in shapes])
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.size = int(starts[-1])
+        tables = [start + np.arange(size, dtype=np.float64) for start, size in zip(starts, sizes[: len(columns)], strict=False)]
+        for start, pair in zip(starts[len(columns) :], pairs, strict=False):
+            tables.append(start + np.ravel_multi_index(np.ix_(*pair.query.groups), pair.query.shape).astype(np.float64))
+        self.cell_of: IntArray = inference.pack(tables).astype(np.int64)
+        self.centring = _centring(shapes, starts, len(columns))
+        sigmas = np.array([c.sigma for c in columns] + [p.sigma for p in pairs])
+        self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
+        self.target = np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(p.values for p in pairs)]]) / total
+        self.target = self.centred(self.target)
+        # a parameter's curvature is about its cell's probability plus the ridge
+        self.unit = (np.repeat(1 / sizes, sizes) + self.ridge) ** -0.5
+        self.offset = inference.pack({(c.name,): np.log(c.start / c.start.sum()) for c in columns})
+        self.inference = inference
+
+    def centred(self, flat: FloatArray) -> FloatArray:
+        """Interactions without their smaller marginals."""
+        for line, share in self.centring:
+            flat = flat - (np.bincount(line, flat) * share)[line]
+        return flat
+
+    def potentials(self, x: FloatArray) -> FloatArray:
+        """Log potentials of the model for scaled parameters `x`."""
+        theta: FloatArray = (x * self.unit)[self.cell_of] + self.offset
+        return theta
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        theta = x * self.unit
+        log_z, mu = self.inference(theta[self.cell_of] + self.offset)
+        gradient = self.centred(np.bincount(self.cell_of, mu, minlength=self.size)) - self.target + self.ridge * theta
+        value = log_z - theta @ self.target + 0.5 * theta @ (self.ridge * theta)
+        return float(value), self.unit * gradient
+
+
+def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:
+    """For each axis: the line of cells every parameter belongs to, and one over its length (0: not centred)."""
+    depth = max((len(shape) for shape in shapes[columns:]), default=0)
+    plans = []
+    for axis in range(depth):
+        lines: list[IntArray] = [np.zeros(int(starts[columns]), dtype=np.int64)]
+        shares = [0.0]
+        for shape in shapes[columns:]:
+            own = np.arange(int(np.prod(shape)) // shape[axis]) + len(shares)
+            table = np.broadcast_to(np.expand_dims(own.reshape(np.delete(shape, axis)), axis), shape)
+            lines.append(table.ravel())
+            shares.extend([1 / shape[axis]] * len(own))
+        plans.append((np.concatenate(lines), np.array(shares)))
+    return plans
+
+
+def fit_interactions(
+    domain: Domain,
+    columns: Sequence[NoisyColumn],
+    pairs: Sequence[NoisyInteraction],
+    total: float,
+    *,
+    max_cells: int,
+    max_steps: int,
+) -> MarkovField:
+    """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic."""
+    from scipy.optimize import minimize
+
+    cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in pairs]
+    tree = junction_tree(domain, cliques, max_cells=max_cells)
+    inference = BeliefPropagation(tree, cliques)
+    problem = _Problem(inference, columns, pairs, total)
+    found = minimize(
+        problem,
+        np.zeros(problem.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_steps, "maxfun": max_steps, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-7},
+    )
+    flat = problem.potentials(found.x)
+    potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
+    return MarkovField(domain, total, tree, potentials)

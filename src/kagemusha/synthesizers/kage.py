@@ -1,0 +1,252 @@
+"""Kage (the shadow): every choice in one shot, all noise Gaussian, one estimation.
+
+Columns first, then the noisy dependence of all pairs at once, then the interactions worth their noise, each at the
+cost that makes the total error least. Nothing is measured twice: a pair is asked only for what its columns do not say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.errors import UsageError
+from kagemusha.graphical import candidate_cells, tree_cells
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.curator import Curator
+from kagemusha.release.interactions import GroupedError, Groups, Interaction, NoisyInteraction
+from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.candidates import COUNTED_CELLS, require_columns
+from kagemusha.synthesizers.interaction_fit import NoisyColumn, fit_interactions
+from kagemusha.synthesizers.markov import MarkovGenerator
+from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma
+from kagemusha.synthesizers.pair_choice import Choice, choose, shrunk
+from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
+from kagemusha.synthesizers.rare_codes import expand, merge_rare, sums, to_simplex
+
+COLUMNS, SCORES = 0.15, 0.04
+"""Shares of the budget for the first look at columns and for the dependence of all pairs."""
+
+KEPT = 0.5
+"""Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
+
+COLUMN_KEPT = 0.27
+"""The same for a column's noise, as it shows in each pair."""
+
+ALONE = 2.0
+"""A code gets a place of its own in the model above this many deviations of a typical pair cell."""
+
+ROW = 0.5
+"""In a pair a code stays alone if it holds more than this share of the noise in its row."""
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """What is known of the columns: noisy counts, their noise, the total, and non-negative tables."""
+
+    noisy: Mapping[str, FloatArray]
+    sigma: Mapping[str, float]
+    total: float
+
+    @classmethod
+    def of(cls, marginals: Sequence[NoisyMarginal], rows: int | None) -> _Columns:
+        """Measurements of the same column are combined by inverse variance."""
+        sums_, precision = {}, {}
+        for m in marginals:
+            (name,), weight = m.clique, m.sigma**-2
+            sums_[name] = sums_.get(name, 0.0) + weight * m.values
+            precision[name] = precision.get(name, 0.0) + weight
+        noisy = {name: np.asarray(sums_[name] / precision[name]) for name in sums_}
+        trust = {name: precision[name] / len(noisy[name]) for name in noisy}
+        total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
+        sigma = {name: precision[name] ** -0.5 for name in noisy}
+        return cls(noisy, sigma, float(rows) if rows is not None else max(1.0, total))
+
+    def table(self, name: str) -> FloatArray:
+        """The nearest possible table of a column."""
+        return to_simplex(self.noisy[name], self.total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kage(Synthesizer):
+    """One shot, all Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
+
+    All choices are automatic. `max_cells` bounds the junction tree. `target` is a column whose pairs count
+    `emphasis` times.
+    """
+
+    name: ClassVar[str] = "kage"
+    summary: ClassVar[str] = "our own: all choices in one shot, all noise Gaussian; fast and the most accurate"
+    accounting: ClassVar[Accounting] = Accounting.GDP
+    adaptive: ClassVar[bool] = True
+
+    max_cells: int = 1_000_000
+    target: str | None = None
+    emphasis: float = 4.0
+
+    def __post_init__(self) -> None:
+        if self.max_cells < 1:
+            raise UsageError(f"max_cells must be at least 1, got {self.max_cells}")
+        if not self.emphasis > 0:
+            raise UsageError(f"emphasis must be greater than 0, got {self.emphasis}")
+
+    def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
+        """Measure columns, look at all pairs, measure what pays, fit once."""
+        domain, rows = curator.domain, curator.public_rows()
+        pairs = self._pairs(domain)
+        shares = self._shares(domain)
+        progress("measuring columns", 0.0)
+        marginals = _measure_columns(curator, shares["columns"] * curator.total)
+        columns = _Columns.of(marginals, rows)
+        if not pairs:
+            columns = _Columns.of([*marginals, *_measure_columns(curator, curator.remaining)], rows)
+            return self._fitted(curator, columns, {n: np.arange(domain.size(n)) for n in domain}, [], progress)
+
+        progress("looking at pairs", 0.1)
+        typical = gaussian_sigma(curator.adjacency, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
+        groups = {n: self._alone(columns.table(n), ALONE * typical) for n in domain}
+        score = _independence(columns, groups, pairs)
+        noisy, deviation = curator.noisy_scores(score, shares["scores"] * curator.total)
+
+        queries = [_query(columns, groups, pair, typical) for pair in pairs]
+        choice = self._choose(curator, groups, queries, shrunk(noisy, deviation))
+        progress(f"measuring {len(choice.pairs)} pairs", 0.2)
+        left = curator.remaining
+        if choice.columns > 0:
+            marginals += _measure_columns(curator, choice.columns * left)
+            columns = _Columns.of(marginals, rows)
+        chosen = [queries[i] for i in choice.pairs]
+        measured = curator.measure_interactions(chosen, [share * left for share in choice.shares])
+        return self._fitted(curator, columns, groups, measured, progress, marginals)
+
+    def plan(self, domain: Domain, budget: Budget) -> Cost:
+        """Sizes and time from the declared domain alone."""
+        pairs = self._pairs(domain)
+        shares = self._shares(domain)
+        cells = min(self.max_cells, tree_cells(domain, pairs) if len(domain) <= 40 else self.max_cells)
+        seconds = 1.0 + 3e-6 * cells + 5e-3 * len(pairs)
+        steps = [("columns", shares["columns"]), ("dependence of pairs", shares["scores"]), ("pairs", shares["pairs"])]
+        return Cost(steps if pairs else [("columns", 1.0)], max(cells, sum(domain.sizes)), seconds)
+
+    def _pairs(self, domain: Domain) -> list[Clique]:
+        """All pairs that can be counted together, smallest first if there are too many cells."""
+        require_columns(domain, self.max_cells)
+        if self.target is not None and self.target not in domain:
+            raise UsageError(f"target: no column named {self.target!r}; columns are {', '.join(domain.names)}")
+        pairs = [pair for pair in combinations(domain.names, 2) if min(domain.shape(pair)) > 1]
+        counted = np.cumsum(sorted(map(domain.cells, pairs)))
+        largest = sorted(map(domain.cells, pairs))[: int(np.searchsorted(counted, COUNTED_CELLS, side="right"))]
+        return [pair for pair in pairs if largest and domain.cells(pair) <= largest[-1]]
+
+    def _shares(self, domain: Domain) -> dict[str, float]:
+        """Of the whole budget, as planned; the share of columns may grow once the noise is known."""
+        pairs = len(domain) * (len(domain) - 1) / 2
+        scores = min(0.15, SCORES * max(1.0, pairs / 36) ** (1 / 3))
+        return {"columns": COLUMNS, "scores": scores, "pairs": 1 - COLUMNS - scores}
+
+    def _alone(self, table: FloatArray, threshold: float) -> IntArray:
+        """Groups of one column in the model, few enough that sharing them out again stays small."""
+        most = max(1, self.max_cells // len(table))
+        if most < len(table):
+            threshold = max(threshold, float(np.partition(table, -most)[-most]))
+        return merge_rare(table, threshold)
+
+    def _choose(
+        self, curator: Curator, groups: Mapping[str, IntArray], queries: Sequence[Interaction], errors: FloatArray
+    ) -> Choice:
+        domain, left = curator.domain, curator.remaining
+        coarse = _coarse(domain, groups)
+        raw = MEAN_ABSOLUTE * gaussian_sigma(curator.adjacency, left)
+        sensitivity = np.array([q.l2_squared(curator.adjacency) for q in queries], dtype=np.float64)
+        # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
+        weights = np.sqrt(sensitivity) / math.sqrt(_plain_l2(curator))
+        importance = np.array([self.emphasis if self.target in q.clique else 1.0 for q in queries])
+        sizes = np.array(domain.sizes, dtype=np.float64)
+        useful = np.where(sensitivity > 0, errors * importance, 0.0)
+
+        def fits(taken: list[Clique], pair: Clique) -> bool:
+            return candidate_cells(coarse, taken, [pair])[0] <= self.max_cells
+
+        return choose(
+            [q.clique for q in queries],
+            useful,
+            np.maximum(weights * importance, 1e-9),
+            fits,
+            noise=KEPT * raw,
+            column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
+            before=COLUMNS * curator.total / left,
+        )
+
+    def _fitted(
+        self,
+        curator: Curator,
+        columns: _Columns,
+        groups: Mapping[str, IntArray],
+        measured: Sequence[NoisyInteraction],
+        progress: Progress,
+        marginals: Sequence[NoisyMarginal] = (),
+    ) -> Fitted:
+        progress("fitting", 0.3)
+        domain = curator.domain
+        coarse = _coarse(domain, groups)
+        tables = {n: columns.table(n) for n in domain}
+        known = [_grouped_column(n, columns, tables[n], groups[n]) for n in domain]
+        pairs = [NoisyInteraction(_within(m.query, groups), m.values, m.sigma) for m in measured]
+        field = fit_interactions(coarse, known, pairs, columns.total, max_cells=self.max_cells, max_steps=400)
+        trace = [Round(m.query.clique, m.sigma, 1.0, cells=field.tree.cells) for m in measured]
+        whole, hidden = expand(field, domain, groups, tables)
+        progress("done", 1.0)
+        return Fitted(MarkovGenerator(whole, hidden), marginals, trace)
+
+
+def _plain_l2(curator: Curator) -> float:
+    return 2 * gaussian_sigma(curator.adjacency, 1.0) ** 2
+
+
+def _measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
+    """Every column, split so that the noise over all codes of all columns is least."""
+    sizes = np.array(curator.domain.sizes, dtype=np.float64) ** (2 / 3)
+    return curator.measure([(name,) for name in curator.domain], [float(s) for s in cost * sizes / sizes.sum()])
+
+
+def _independence(columns: _Columns, groups: Mapping[str, IntArray], pairs: Sequence[Clique]) -> GroupedError:
+    tables = {n: sums(columns.table(n), g) for n, g in groups.items()}
+    return GroupedError(
+        pairs,
+        [(groups[a], groups[b]) for a, b in pairs],
+        [np.outer(tables[a], tables[b]) / columns.total for a, b in pairs],
+    )
+
+
+def _query(columns: _Columns, groups: Mapping[str, IntArray], pair: Clique, typical: float) -> Interaction:
+    """The pair's interaction with rows and columns merged that hold less than a share of their noise."""
+    tables = [sums(columns.table(n), groups[n]) for n in pair]
+    larger = 0 if len(tables[0]) >= len(tables[1]) else 1
+    merged: list[IntArray] = [np.zeros(0, dtype=np.int64)] * 2
+    merged[larger] = merge_rare(tables[larger], ROW * len(tables[1 - larger]) * typical)
+    merged[1 - larger] = merge_rare(tables[1 - larger], ROW * (int(merged[larger].max()) + 1) * typical)
+    full: Groups = tuple(m[groups[n]] for m, n in zip(merged, pair, strict=True))
+    return Interaction(pair, full)
+
+
+def _within(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction:
+    """The same query on the model's groups instead of codes."""
+    firsts = (np.unique(groups[name], return_index=True)[1] for name in query.clique)
+    return Interaction(query.clique, tuple(g[first] for g, first in zip(query.groups, firsts, strict=True)))
+
+
+def _coarse(domain: Domain, groups: Mapping[str, IntArray]) -> Domain:
+    return Domain(domain.names, tuple(int(groups[n].max()) + 1 for n in domain))
+
+
+def _grouped_column(name: str, columns: _Columns, table: FloatArray, group: IntArray) -> NoisyColumn:
+    members = np.bincount(group)
+    sigma = columns.sigma[name]
+    start = np.maximum(sums(table, group), 0.1 * sigma)
+    return NoisyColumn(name, sums(columns.noisy[name], group), sigma * math.sqrt(float(members.mean())), start)

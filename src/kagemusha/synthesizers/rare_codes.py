@@ -1,0 +1,74 @@
+"""Rare codes under one roof: what a noisy table cannot tell apart is modelled as one group and shared out later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.graphical import MarkovField
+from kagemusha.schema.domain import Domain
+
+
+def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
+    """The group of every code: those below `threshold` share the last group, all others stay alone."""
+    rare = counts < threshold
+    if rare.sum() < 2:
+        return np.arange(len(counts))
+    group = np.cumsum(~rare) - 1
+    group[rare] = int((~rare).sum())
+    return np.asarray(group, dtype=np.int64)
+
+
+def sums(counts: FloatArray, group: IntArray) -> FloatArray:
+    """Counts of each group."""
+    return np.bincount(group, counts, minlength=int(group.max()) + 1)
+
+
+def to_simplex(values: FloatArray, total: float) -> FloatArray:
+    """The nearest non-negative table with this total."""
+    ordered = np.sort(values)[::-1]
+    excess = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
+    return np.maximum(values - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+
+
+def expand(
+    field: MarkovField, domain: Domain, groups: Mapping[str, IntArray], tables: Mapping[str, FloatArray]
+) -> tuple[MarkovField, tuple[str, ...]]:
+    """The same model over all codes, and the names of the hidden columns that hold the groups.
+
+    Each column with merged codes becomes a child of its hidden column: within a group, codes follow `tables`.
+    """
+    hidden = {name: _unused(f"{name} (group)", domain.names) for name, g in groups.items() if len(g) > g.max() + 1}
+    if not hidden:
+        return field, ()
+    names = (*domain.names, *hidden.values())
+    sizes = (*domain.sizes, *(field.domain.size(name) for name in hidden))
+    wider = Domain(names, sizes)
+    potentials = {}
+    for clique, table in field.potentials.items():
+        renamed = [hidden.get(name, name) for name in clique]
+        target = wider.canonical(renamed)
+        potentials[target] = table.transpose([renamed.index(name) for name in target])
+    for name, column in hidden.items():
+        potentials[name, column] = _shares(groups[name], tables[name])
+    return MarkovField.build(wider, field.total, potentials), tuple(hidden.values())
+
+
+def _shares(group: IntArray, table: FloatArray) -> FloatArray:
+    """Log P(code | group), -inf outside the group."""
+    whole = sums(table, group)
+    members = np.bincount(group)
+    safe = np.where(whole > 0, whole, 1.0)
+    share = np.where(whole[group] > 0, table / safe[group], 1 / members[group])
+    tiny = 1e-12
+    out = np.full((len(group), len(whole)), -np.inf)
+    out[np.arange(len(group)), group] = np.log(np.maximum(share, tiny))
+    return out
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
