@@ -157,7 +157,7 @@ def accelerated(p: Problem) -> Iterator[FloatArray]:
         if age and g @ moved > 0:
             age, plain, rate = 0, point, min(rate, limit)
             continue
-        point, plain, mu, rate, age = trial, step, new, min(1.3 * rate, limit), age + 1
+        point, plain, mu, rate, age = trial, step, new, min(1.1 * rate, limit), age + 1
         yield point
 
 

@@ -1,0 +1,188 @@
+"""Our synthesizers against the others': same tables, same (ε, δ), same adjacency, same run.
+
+    python benchmarks/aim_vs_rivals.py --work /tmp/rivals
+
+Each rival gets a virtual environment of its own below --work. Every job is a process of its own; time is its whole CPU
+time, imports and compilation included. Finished jobs are kept in --work/results.jsonl, so a stopped run goes on.
+Prints a Markdown table of ratios and writes it to benchmarks/results/aim_vs_rivals.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tables import TABLES
+
+HERE = Path(__file__).parent
+PACKAGES = {"dpmm": ["dpmm"], "smartnoise": ["torch==2.13.0", "smartnoise-synth"], "datasynthesizer": ["DataSynthesizer"]}
+DELTA = 1e-9
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of one method on one table."""
+
+    system: str
+    method: str
+    table: str
+    epsilon: float
+    seed: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.system}/{self.method}/{self.table}/{self.epsilon:g}/{self.seed}"
+
+
+def environment(system: str, work: Path) -> Path:
+    """The Python that runs a system; a rival's environment is made on first use."""
+    if system == "kagemusha":
+        return Path(sys.executable)
+    folder = work / f"venv-{system}"
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        for package in PACKAGES[system]:
+            subprocess.run([folder / "bin/pip", "install", "-q", package], check=True)
+        (folder / "ready").touch()
+    return folder / "bin/python"
+
+
+def errors(real: np.ndarray, double: np.ndarray, sizes: list[int]) -> list[float]:
+    """Mean normalised L1 error of all one-, two- and three-way marginals."""
+    result = []
+    for k in (1, 2, 3):
+        distances = []
+        for subset in itertools.combinations(range(len(sizes)), k):
+            shape = [sizes[i] for i in subset]
+            cells = int(np.prod(shape))
+            one, two = (
+                np.bincount(np.ravel_multi_index(tuple(t[:, list(subset)].T), shape), minlength=cells) / len(t)
+                for t in (real, double)
+            )
+            distances.append(np.abs(one - two).sum())
+        result.append(float(np.mean(distances)))
+    return result
+
+
+def run(job: Job, work: Path, limit: int) -> dict[str, object]:
+    """Run a job in a process of its own; CPU seconds, wall seconds, peak megabytes, errors."""
+    codes, sizes = TABLES[job.table]()
+    source, out = work / f"{job.table}.npy", work / "double.npy"
+    np.save(source, codes)
+    out.unlink(missing_ok=True)
+    config = {
+        "method": job.method, "epsilon": job.epsilon, "delta": DELTA, "seed": job.seed, "sizes": sizes,
+        "codes": str(source), "out": str(out),
+    }
+    python = environment(job.system, work)
+    script = HERE / "rivals" / f"run_{job.system}.py"
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    started, load = time.time(), os.getloadavg()[0]
+    process = subprocess.Popen(
+        [python, script, json.dumps(config)], env={**os.environ, **threads},
+        stdout=subprocess.DEVNULL, stderr=(work / "stderr.txt").open("w"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    result: dict[str, object] = {
+        "key": job.key, "cpu": usage.ru_utime + usage.ru_stime, "wall": time.time() - started,
+        "megabytes": usage.ru_maxrss / 1024, "load": load, "finished": out.exists() and status == 0,
+    }
+    if result["finished"]:
+        result["errors"] = errors(codes, np.load(out), sizes)
+    elif os.WIFEXITED(status):
+        result["why"] = (work / "stderr.txt").read_text().strip().splitlines()[-1:]
+    return result
+
+
+def jobs(seeds: int, flagship: str) -> list[Job]:
+    """What is compared with what; our own runs sit between the rivals' so that both meet the same load."""
+    plan: list[Job] = []
+    for seed in range(seeds):
+        for table, epsilon in (("adult", 1.0), ("bank", 1.0), ("adult", 10.0), ("bank", 10.0)):
+            for method in ("aim", flagship):
+                plan.append(Job("kagemusha", method, table, epsilon, seed))
+            plan.append(Job("dpmm", "aim", table, epsilon, seed))
+        plan += [Job("kagemusha", "aim-k3", "adult", 1.0, seed), Job("kagemusha", "privbayes", "adult", 1.0, seed)]
+        plan += [Job("dpmm", "priv-bayes", "adult", 1.0, seed), Job("datasynthesizer", "privbayes", "adult", 1.0, seed)]
+        plan += [Job("kagemusha", m, "adult-wide", 1.0, seed) for m in ("aim", flagship)]
+        plan += [Job("kagemusha", m, "adult", 0.1, seed) for m in ("aim", flagship)]
+        plan += [Job("kagemusha", m, "bank", 0.1, seed) for m in ("aim", flagship)]
+    plan += [Job("smartnoise", "aim", table, 1.0, seed) for seed in range(seeds) for table in ("adult", "bank")]
+    return plan
+
+
+def summary(results: list[dict[str, object]]) -> str:
+    """Means over seeds, and each system's ratio to our own method of the same kind on the same table."""
+    groups: dict[str, list[dict[str, object]]] = {}
+    for result in results:
+        groups.setdefault(str(result["key"]).rsplit("/", 1)[0], []).append(result)
+
+    def mean(group: list[dict[str, object]], name: str) -> float:
+        return float(np.mean([float(str(r[name])) for r in group]))
+
+    lines = [
+        "| system | method | table | ε | runs | CPU s | wall s | peak MB | 1-way | 2-way | 3-way | CPU ÷ ours | wall ÷ ours | 2-way ÷ ours |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for key, group in groups.items():
+        system, method, table, epsilon = key.split("/")
+        done = [r for r in group if r["finished"]]
+        error = np.mean([r["errors"] for r in done], axis=0) if done else [np.nan] * 3
+        kind = "privbayes" if "bayes" in method else "aim"
+        ours = [r for r in groups.get(f"kagemusha/{kind}/{table}/{epsilon}", []) if r["finished"]]
+        more = "" if len(done) == len(group) else "> "
+        ratio = [f"{more}{mean(group, n) / mean(ours, n):.1f}" if ours else "" for n in ("cpu", "wall")]
+        quality = f"{error[1] / np.mean([r['errors'][1] for r in ours]):.2f}" if ours and done else ""  # type: ignore[index]
+        cells = [system, method, table, epsilon, f"{len(done)} of {len(group)}", f"{more}{mean(group, 'cpu'):.1f}",
+                 f"{more}{mean(group, 'wall'):.1f}", f"{mean(group, 'megabytes'):.0f}",
+                 *(f"{e:.4f}" if np.isfinite(e) else "stopped" for e in error), *ratio, quality]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="folder for environments and finished jobs")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=1800, help="CPU seconds after which a job is stopped")
+    parser.add_argument("--only", help="run only jobs whose key contains this text")
+    options = parser.parse_args()
+    from kagemusha.synthesizers.registry import DEFAULT
+
+    options.work.mkdir(parents=True, exist_ok=True)
+    store = options.work / "results.jsonl"
+    results = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
+    finished = {r["key"] for r in results}
+    for job in jobs(options.seeds, DEFAULT):
+        if job.key in finished or (options.only and options.only not in job.key):
+            continue
+        result = run(job, options.work, options.limit)
+        results.append(result)
+        with store.open("a") as file:
+            file.write(json.dumps(result) + "\n")
+        print(result, flush=True)
+    loads = [float(str(r["load"])) for r in results]
+    text = (
+        "# AIM and friends against the rivals\n\n"
+        f"Made by `python benchmarks/aim_vs_rivals.py --seeds {options.seeds} --limit {options.limit}` on {os.cpu_count()} cores, "
+        f"load {min(loads):.1f} to {max(loads):.1f} when jobs started. δ = {DELTA:g}, add-remove. CPU time is that of the whole process, "
+        "imports and compilation included. Errors are means of normalised L1 over all subsets, of generated rows. `>`: some runs "
+        "were stopped at the CPU limit.\n\n" + summary(results) + "\n"
+    )
+    (HERE / "results").mkdir(exist_ok=True)
+    (HERE / "results" / "aim_vs_rivals.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Run one of our synthesizers on a table of codes: a real release, with exact noise and a ledger in memory."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema import Integer, Schema
+from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.registry import create
+
+job = json.loads(sys.argv[1])
+codes = np.load(job["codes"])
+names = [f"c{i}" for i in range(codes.shape[1])]
+schema = Schema([Integer(name, lower=0, upper=size - 1) for name, size in zip(names, job["sizes"], strict=True)])
+table = pa.table({name: codes[:, i] for i, name in enumerate(names)})
+model = fit(create(job["method"]), table, Budget(job["epsilon"], job["delta"]), schema=schema)
+np.save(job["out"], model.sample_codes(len(codes)))
