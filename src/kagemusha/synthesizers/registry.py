@@ -12,6 +12,8 @@ from kagemusha.synthesizers.protocol import Synthesizer
 _PLACES = {
     "aim": "kagemusha.synthesizers.aim:AIM",
     "kage": "kagemusha.synthesizers.kage:Kage",
+    "privbayes": "kagemusha.synthesizers.privbayes:PrivBayes",
+    "bayes-net": "kagemusha.synthesizers.privbayes:BayesNet",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 
