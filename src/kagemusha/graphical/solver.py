@@ -23,7 +23,8 @@ Oracle = Callable[[FloatArray], tuple[float, FloatArray]]
 
 SAFETY = 0.7
 """Step length as a share of the inverse smoothness; 0.5 … 0.8 need the fewest passes, 1.3 twice as many."""
-GROWTH = 1.3
+GROWTH = 1.1
+"""How much the step may grow at once; 1.3 overshoots the limit and restarts often when the noise is small."""
 SHIFT = 0.1
 """The twin's target differs by this share of each cell's noise."""
 CHECKPOINT = 1.3
