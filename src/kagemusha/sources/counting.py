@@ -19,7 +19,7 @@ MAX_CELLS = 2**28
 BLOCK = 2**18
 """Rows counted at a time: small enough for the columns to stay in the processor's cache."""
 
-COMPILE_FROM = 50_000_000
+COMPILE_FROM = 200_000_000
 """Rows times cliques from which loading the compiled kernel pays."""
 
 PairCounter = Callable[[Codes, Codes, int, IntArray], None]
