@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any, NoReturn
+
+
+class _Stopped(BaseException):
+    """Ctrl-C; not an Exception, so that nothing on the way up mistakes it for a failure."""
+
+
+def _stop(*_: Any) -> NoReturn:
+    raise _Stopped
 
 
 def main() -> None:
     """Run the command line; mistakes of the user end with one line and an exit code, never with a traceback."""
-    import click
-
     from kagemusha.cli.app import app
     from kagemusha.cli.output import fail
     from kagemusha.errors import KagemushaError
 
+    signal.signal(signal.SIGINT, _stop)
     try:
-        result = app(standalone_mode=False)
+        app()
     except KagemushaError as error:
         fail(str(error), error.exit_code)
-    except click.exceptions.Abort:
-        fail("stopped", 130)
-    except KeyboardInterrupt:
+    except _Stopped:
         fail("stopped. What was paid for is in the ledger: the same command goes on without paying again", 130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)
-    else:
-        sys.exit(result if isinstance(result, int) else 0)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kagemusha import __version__
-from kagemusha.cli import account, demo, ledger, schema, synth, verify
+from kagemusha.cli import account, demo, generation, ledger, reproduce, schema, synth, verify
 
 app = typer.Typer(
     name="kagemusha",
@@ -50,4 +50,6 @@ app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(account.app, name="account")
+account.app.command("gaussian-generation")(generation.gaussian_generation)
+app.add_typer(reproduce.app, name="reproduce")
 app.command("demo")(demo.demo)

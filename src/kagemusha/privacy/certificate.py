@@ -27,7 +27,7 @@ ASSUMPTIONS = (
     "The person and the computer that ran this were trusted with the table: the promise covers what was released, "
     "not who could look over their shoulder.",
     "Running time, memory use and log files of the run were not shown to an attacker.",
-    "Each person contributes at most one row to the table.",
+    "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes k times as large.",
 )
 
 

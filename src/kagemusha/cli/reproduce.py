@@ -1,0 +1,29 @@
+"""`reproduce`: the papers' tables and figures next to ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.output import say
+
+app = typer.Typer(no_args_is_help=True, help="The papers' tables and figures, the printed numbers next to ours.")
+
+Quick = Annotated[bool, typer.Option("--quick", help="A few minutes instead of the paper's own repetitions.")]
+
+
+@app.command("gaussian-rdp")
+def gaussian_rdp(
+    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/gaussian-rdp"),
+    quick: Quick = False,
+) -> None:
+    """Rényi DP of generation randomness: Tables 1 and 2, Figure 2, and what we add. Needs no data."""
+    from kagemusha.reproduce.gaussian_rdp import reproduce
+
+    report = reproduce(out, quick)
+    say(report.markdown())
+    say(f"Written to {out}")
+    if not report.passed:
+        raise typer.Exit(1)
