@@ -1,0 +1,65 @@
+"""The learning algorithms of the utility tables, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kagemusha.errors import UsageError
+from kagemusha.evaluation.extras import need
+
+NAMES = ("tree", "svm", "xgboost", "logistic", "adaboost", "gbm")
+
+IN_WORDS = {
+    "tree": "decision tree",
+    "svm": "SVM",
+    "xgboost": "XGBoost",
+    "logistic": "logistic regression",
+    "adaboost": "AdaBoost",
+    "gbm": "gradient boosting",
+}
+"""For regression, `logistic` is a linear (ridge) regression."""
+
+MOST_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000}
+"""Training rows an algorithm gets unless told otherwise: the time of these grows faster than the rows, or slowly enough
+to be the whole wait."""
+
+
+def classifier(name: str, seed: int) -> Any:
+    """A fresh classifier."""
+    return _pick(name, _CLASSIFIERS)(seed)
+
+
+def regressor(name: str, seed: int) -> Any:
+    """A fresh regressor."""
+    return _pick(name, _REGRESSORS)(seed)
+
+
+def in_words(name: str, *, labels: bool) -> str:
+    """How a table names it."""
+    return "linear regression" if name == "logistic" and not labels else IN_WORDS[name]
+
+
+def _pick(name: str, table: dict[str, Callable[[int], Any]]) -> Callable[[int], Any]:
+    if name not in table:
+        raise UsageError(f"model {name!r} is not one of {', '.join(table)}")
+    return table[name]
+
+
+_CLASSIFIERS: dict[str, Callable[[int], Any]] = {
+    "tree": lambda seed: need("sklearn.tree").DecisionTreeClassifier(random_state=seed),
+    "svm": lambda seed: need("sklearn.svm").SVC(random_state=seed),
+    "xgboost": lambda seed: need("xgboost").XGBClassifier(random_state=seed, n_jobs=1, tree_method="hist"),
+    "logistic": lambda seed: need("sklearn.linear_model").LogisticRegression(max_iter=500, random_state=seed),
+    "adaboost": lambda seed: need("sklearn.ensemble").AdaBoostClassifier(random_state=seed),
+    "gbm": lambda seed: need("sklearn.ensemble").GradientBoostingClassifier(random_state=seed),
+}
+
+_REGRESSORS: dict[str, Callable[[int], Any]] = {
+    "tree": lambda seed: need("sklearn.tree").DecisionTreeRegressor(random_state=seed, min_samples_leaf=5),
+    "svm": lambda seed: need("sklearn.svm").SVR(),
+    "xgboost": lambda seed: need("xgboost").XGBRegressor(random_state=seed, n_jobs=1, tree_method="hist"),
+    "logistic": lambda seed: need("sklearn.linear_model").Ridge(random_state=seed),
+    "adaboost": lambda seed: need("sklearn.ensemble").AdaBoostRegressor(random_state=seed),
+    "gbm": lambda seed: need("sklearn.ensemble").GradientBoostingRegressor(random_state=seed),
+}
