@@ -66,7 +66,7 @@ def test_each_accounting_holds_only_what_it_can_prove() -> None:
 
 
 def test_delta_of_thresholds_needs_a_share_of_its_own() -> None:
-    event = ThresholdEvent(what="", sigma=1000.0, l2_squared=1, threshold=5000, failure=1e-11)
+    event = ThresholdEvent(what="", sigma=1000.0, l2_squared=1, threshold=7000, failure=1e-11)
     with pytest.raises(BudgetExceeded):
         Filter(Budget(1.0, 1e-9), Accounting.ZCDP).charge([event])
     Filter(Budget(1.0, 1e-9), Accounting.ZCDP, delta_share=0.5).charge([event])
@@ -101,7 +101,7 @@ EVENTS: list[Event] = [
     GaussianEvent(what="a", sigma=0.1, l2_squared=2, noise="rounded"),
     LaplaceEvent(what="b", scale=2.5, l1=2),
     ExponentialEvent(what="c", epsilon=0.3, candidates=45),
-    ThresholdEvent(what="d", sigma=3.0, l2_squared=1, threshold=10, failure=1e-10),
+    ThresholdEvent(what="d", sigma=3.0, l2_squared=1, threshold=30, failure=1e-10),
     UnprotectedEvent(what="e", reason="a baseline"),
 ]
 

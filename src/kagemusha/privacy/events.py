@@ -126,9 +126,12 @@ class ExponentialEvent(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdEvent(Event):
-    """Partition selection: integer Gaussian noise on the counts of all values seen, released above a threshold.
+    """Partition selection: integer Gaussian noise on the counts of all values seen, released from a threshold on.
 
-    Values only one record holds are released with probability at most `delta`; the rest is a Gaussian release.
+    A value that only one record holds is released with probability at most `failure`; otherwise neighbours hold the
+    same values and this is a Gaussian release. `noise` is as in `GaussianEvent`; with "rounded" the rest is Gaussian
+    DP. Both laws have P(noise ≥ t) ≤ P(N(0, σ²) ≥ t − 1) for every integer t, and a single record gives a count of 1,
+    so `failure` must be at least P(N(0, σ²) ≥ threshold − 2): an event that claims less is malformed.
     """
 
     kind: ClassVar[str] = "threshold"
@@ -136,6 +139,15 @@ class ThresholdEvent(Event):
     l2_squared: int
     threshold: int
     failure: float
+    noise: str = "discrete"
+
+    def __post_init__(self) -> None:
+        if not (self.sigma > 0 and math.isfinite(self.sigma)):
+            raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
+        if self.l2_squared < 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
+            raise ValueError(f"not a threshold event: l2_squared={self.l2_squared}, noise={self.noise!r}")
+        if normal_tail((self.threshold - 2) / self.sigma) > self.failure:
+            raise ValueError(f"a threshold of {self.threshold} fails more often than {self.failure}")
 
     @property
     def rho(self) -> Fraction:
@@ -146,6 +158,16 @@ class ThresholdEvent(Event):
     def delta(self) -> Fraction:
         """The probability that a value held by one record alone is released."""
         return Fraction(self.failure)
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether what is left outside `failure` is exactly Gaussian-DP."""
+        return self.noise == "rounded"
+
+
+def normal_tail(x: float) -> float:
+    """P(N(0, 1) ≥ x), rounded up."""
+    return 0.5 * math.erfc(x / math.sqrt(2)) * (1 + 1e-12)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
@@ -49,8 +48,8 @@ class NetworkScore(ABC):
     domain: Domain
     families: Sequence[Family]
 
-    name: ClassVar[str]
-    proof: ClassVar[str]
+    name = ""
+    proof = ""
 
     def cliques(self) -> Sequence[Clique]:
         """One marginal a family."""

@@ -106,8 +106,12 @@ def _conditional(counts: FloatArray, axis: int) -> FloatArray:
     others = tuple(i for i in range(counts.ndim) if i != axis)
     alone = counts.sum(axis=others, keepdims=True)
     mass = counts.sum(axis=axis, keepdims=True)
-    share = np.divide(counts, mass, out=np.broadcast_to(alone / alone.sum(), counts.shape).copy(), where=mass > 0)
-    return (1 - FLOOR) * share + FLOOR / counts.shape[axis]
+    share: FloatArray = np.divide(
+        counts, mass, out=np.broadcast_to(alone / alone.sum(), counts.shape).copy(), where=mass > 0
+    )
+    share *= 1 - FLOOR
+    share += FLOOR / counts.shape[axis]
+    return share
 
 
 def project_to_counts(values: FloatArray, total: float) -> FloatArray:
@@ -115,4 +119,5 @@ def project_to_counts(values: FloatArray, total: float) -> FloatArray:
     flat = np.sort(values.ravel())[::-1]
     excess = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
     last = int(np.flatnonzero(flat > excess)[-1])
-    return np.maximum(values - excess[last], 0.0)
+    counts: FloatArray = np.maximum(values - excess[last], 0.0)
+    return counts

@@ -44,7 +44,7 @@ class PrivBayes(Synthesizer):
     adaptive: ClassVar[bool] = True
 
     degree: int | None = None
-    usefulness: float = 4.0
+    usefulness: float = 6.0
     score: str = "r"
     accounting: Accounting = Accounting.ZCDP  # type: ignore[misc]  # a choice here, a fact of the class elsewhere
     structure: float = 0.1

@@ -64,4 +64,5 @@ class GDP:
         if not all(event.is_gaussian for event in events):
             return math.inf
         rho = sum(float(event.rho or 0) for event in events)
-        return gdp_epsilon(math.sqrt(2 * rho) * (1 + 1e-12), delta)
+        left = delta - float(sum(event.delta for event in events))
+        return gdp_epsilon(math.sqrt(2 * rho) * (1 + 1e-12), left)
