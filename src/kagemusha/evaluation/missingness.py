@@ -84,7 +84,7 @@ def _rates(table: FloatArray, code: int) -> FloatArray:
     """Rate of gaps for each code of the other column; the overall rate where that code never occurs."""
     total = table.sum(axis=0)
     overall = np.full_like(total, table[code].sum())
-    return np.divide(table[code], total, out=overall, where=total > 0)
+    return np.asarray(np.divide(table[code], total, out=overall, where=total > 0))
 
 
 def _pattern_distance(real: CodedTable, synthetic: CodedTable, gaps: dict[str, int | None]) -> float:

@@ -98,6 +98,8 @@ def fit(
         certificate=certificate,
         measurements=tuple(fitted.measurements),
         trace=tuple(fitted.trace),
+        interactions=tuple(fitted.interactions),
+        scores=fitted.scores,
         like=source.native_like(),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ from kagemusha.synthesizers.interaction_fit import NoisyColumn, fit_interactions
 from kagemusha.synthesizers.markov import MarkovGenerator
 from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma
 from kagemusha.synthesizers.pair_choice import Choice, choose, shrunk
-from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
+from kagemusha.synthesizers.protocol import Cost, Fitted, PairScores, Progress, Round, Synthesizer, silent
 from kagemusha.synthesizers.rare_codes import expand, merge_rare, sums, to_simplex
 
 COLUMNS, SCORES = 0.15, 0.04
@@ -105,8 +105,9 @@ class Kage(Synthesizer):
         marginals = _measure_columns(curator, shares["columns"] * curator.total)
         columns = _Columns.of(marginals, rows)
         if not pairs:
-            columns = _Columns.of([*marginals, *_measure_columns(curator, curator.remaining)], rows)
-            return self._fitted(curator, columns, {n: np.arange(domain.size(n)) for n in domain}, [], progress)
+            marginals += _measure_columns(curator, curator.remaining)
+            alone = {n: np.arange(domain.size(n)) for n in domain}
+            return self._fitted(curator, _Columns.of(marginals, rows), alone, [], progress, marginals)
 
         progress("looking at pairs", 0.1)
         typical = gaussian_sigma(curator.adjacency, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
@@ -123,7 +124,8 @@ class Kage(Synthesizer):
             columns = _Columns.of(marginals, rows)
         chosen = [queries[i] for i in choice.pairs]
         measured = curator.measure_interactions(chosen, [share * left for share in choice.shares])
-        return self._fitted(curator, columns, groups, measured, progress, marginals)
+        fitted = self._fitted(curator, columns, groups, measured, progress, marginals)
+        return replace(fitted, interactions=tuple(measured), scores=PairScores(pairs, noisy, deviation, groups))
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Sizes and time from the declared domain alone."""

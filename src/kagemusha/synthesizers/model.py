@@ -17,11 +17,13 @@ from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.certificate import Certificate
+from kagemusha.release.interactions import NoisyInteraction
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.generators import load_generator
 from kagemusha.synthesizers.model_file import read_model, write_model
-from kagemusha.synthesizers.protocol import Evidence, Generator, Round
+from kagemusha.synthesizers.protocol import Evidence, Generator, PairScores, Round
+from kagemusha.synthesizers.released import read_interactions, read_scores, write_interactions, write_scores
 from kagemusha.synthesizers.where import read_where
 
 
@@ -34,6 +36,8 @@ class Model:
     certificate: Certificate
     measurements: Sequence[NoisyMarginal] = ()
     trace: Sequence[Round] = ()
+    interactions: Sequence[NoisyInteraction] = ()
+    scores: PairScores | None = None
     like: Any = "pandas"
     """What sampled tables look like: the library of the frame that came in."""
 
@@ -87,7 +91,9 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model: JSON and arrays, no code."""
         meta, arrays = self.generator.to_arrays()
-        measured = {f"measurement.{i}": m.values for i, m in enumerate(self.measurements)}
+        measured: dict[str, Any] = {f"measurement.{i}": m.values for i, m in enumerate(self.measurements)}
+        interactions, tables = write_interactions(self.interactions)
+        scores, score_tables = write_scores(self.scores)
         description = {
             "generator": {"kind": self.generator.kind, "meta": meta, "arrays": sorted(arrays)},
             "schema": self.schema.to_json(),
@@ -97,9 +103,11 @@ class Model:
                 {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in asdict(r).items()}
                 for r in self.trace
             ],
+            "interactions": interactions,
+            "scores": scores,
             "like": library_of(self.like),
         }
-        write_model(Path(path), description, {**arrays, **measured})
+        write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables})
 
 
 def load_model(path: str | Path) -> Model:
@@ -127,6 +135,8 @@ def load_model(path: str | Path) -> Model:
                 )
                 for r in header["trace"]
             ),
+            interactions=read_interactions(header.get("interactions", []), arrays),
+            scores=read_scores(header.get("scores"), arrays),
             like=header["like"],
         )
     except KagemushaError as error:

@@ -18,6 +18,7 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
+from kagemusha.release.interactions import NoisyInteraction
 from kagemusha.schema.domain import Clique, Domain
 
 Progress = Callable[[str, float], None]
@@ -73,15 +74,32 @@ class Round:
     """How far the model's marginal on this clique moved, in records."""
     cells: int = 0
     """Cells of the junction tree after the round."""
+    selection: float = 0.0
+    """What choosing the clique cost (ρ)."""
+    expected: float = float("nan")
+    """Expected error of the measurement itself, in records."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Released distances of pairs from independence of their columns: L1, in records, with Gaussian noise."""
+
+    pairs: Sequence[Clique]
+    values: FloatArray
+    sigma: float
+    groups: Mapping[str, IntArray]
+    """For each column the group of every code: the distances are those of tables summed over groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What `build` hands back: the generator and what it was made from."""
+    """What `build` hands back: the generator and what it was made from, all of it released."""
 
     generator: Generator
     measurements: Sequence[NoisyMarginal] = ()
     trace: Sequence[Round] = field(default_factory=tuple)
+    interactions: Sequence[NoisyInteraction] = ()
+    scores: PairScores | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +114,10 @@ class Cost:
     """Rough time of the fit."""
     error: float | None = None
     """Expected mean error of two-way marginals (share of records), where it can be told."""
+    candidates: int = 0
+    """Marginals a round may choose from."""
+    largest: Clique = ()
+    """The largest of them."""
 
     @property
     def megabytes(self) -> float:
