@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kagemusha.errors import DataError
 from kagemusha.synthesizers.markov import MarkovGenerator
+from kagemusha.synthesizers.normal import NormalGenerator
 from kagemusha.synthesizers.protocol import Arrays, Generator
 
-_LOADERS = {MarkovGenerator.kind: MarkovGenerator.from_arrays}
+_LOADERS: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
+    MarkovGenerator.kind: MarkovGenerator.from_arrays,
+    NormalGenerator.kind: NormalGenerator.from_arrays,
+}
 
 
 def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Generator:
