@@ -36,20 +36,29 @@ class _Problem:
     """Parameters in one flat vector: columns first, then interactions; `cell_of` maps model cells to parameters."""
 
     def __init__(
-        self, inference: BeliefPropagation, columns: Sequence[NoisyColumn], pairs: Sequence[NoisyInteraction], total: float
+        self,
+        inference: BeliefPropagation,
+        columns: Sequence[NoisyColumn],
+        pairs: Sequence[NoisyInteraction],
+        total: float,
     ) -> None:
         shapes = [c.values.shape for c in columns] + [p.values.shape for p in pairs]
         sizes = np.array([int(np.prod(shape)) for shape in shapes])
         starts = np.concatenate([[0], np.cumsum(sizes)])
         self.size = int(starts[-1])
-        tables = [start + np.arange(size, dtype=np.float64) for start, size in zip(starts, sizes[: len(columns)], strict=False)]
+        tables = [
+            start + np.arange(size, dtype=np.float64)
+            for start, size in zip(starts, sizes[: len(columns)], strict=False)
+        ]
         for start, pair in zip(starts[len(columns) :], pairs, strict=False):
             tables.append(start + np.ravel_multi_index(np.ix_(*pair.query.groups), pair.query.shape).astype(np.float64))
         self.cell_of: IntArray = inference.pack(tables).astype(np.int64)
         self.centring = _centring(shapes, starts, len(columns))
         sigmas = np.array([c.sigma for c in columns] + [p.sigma for p in pairs])
         self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
-        self.target = np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(p.values for p in pairs)]]) / total
+        self.target = (
+            np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(p.values for p in pairs)]]) / total
+        )
         self.target = self.centred(self.target)
         # a parameter's curvature is about its cell's probability plus the ridge
         self.unit = (np.repeat(1 / sizes, sizes) + self.ridge) ** -0.5

@@ -10,29 +10,41 @@ from kagemusha.errors import UsageError
 from kagemusha.synthesizers.protocol import Synthesizer
 
 _PLACES = {
-    "aim": "kagemusha.synthesizers.aim:AIM",
     "kage": "kagemusha.synthesizers.kage:Kage",
+    "aim": "kagemusha.synthesizers.aim:AIM",
+    "aim-gdp": "kagemusha.synthesizers.aim_gdp:AIMGDP",
+    "mst": "kagemusha.synthesizers.mst:MST",
     "privbayes": "kagemusha.synthesizers.privbayes:PrivBayes",
     "bayes-net": "kagemusha.synthesizers.privbayes:BayesNet",
+    "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
+    "stat": "kagemusha.synthesizers.gaussian:Stat",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
+
+_PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "aim-k3": ("aim", {"degree": 3}),
+    "aim-noinit": ("aim", {"init": False}),
+    "aim-lap": ("aim", {"noise": "laplace"}),
+}
+"""Names for a method with some choices made."""
 
 DEFAULT = "kage"
 
 
 def names() -> tuple[str, ...]:
     """All registered names."""
-    return tuple(_PLACES)
+    return (*_PLACES, *_PRESETS)
 
 
 def synthesizer_class(name: str) -> type[Synthesizer]:
     """The class behind a name; loads only that module."""
+    name = _PRESETS[name][0] if name in _PRESETS else name
     if name not in _PLACES:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, _PLACES, n=1)
+        close = get_close_matches(name, names(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise UsageError(f"method {name!r} is not one of {', '.join(_PLACES)}{hint}")
+        raise UsageError(f"method {name!r} is not one of {', '.join(names())}{hint}")
     module, attribute = _PLACES[name].split(":")
     found: type[Synthesizer] = getattr(import_module(module), attribute)
     return found
@@ -46,4 +58,5 @@ def create(name: str, **parameters: Any) -> Synthesizer:
     if unknown:
         choices = ", ".join(known) or "none"
         raise UsageError(f"method {name!r} has no option {unknown[0]!r}; its options are: {choices}")
-    return cls(**parameters)
+    preset = _PRESETS[name][1] if name in _PRESETS else {}
+    return cls(**{**preset, **parameters})

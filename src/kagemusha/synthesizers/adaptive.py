@@ -1,0 +1,136 @@
+"""What AIM and its siblings share: options, the candidates they imply, the first look at columns, the refit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kagemusha.errors import UsageError
+from kagemusha.graphical import MarkovField, estimate, tree_cells
+from kagemusha.marginals import NoisyMarginal, Workload
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.curator import Curator
+from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
+from kagemusha.synthesizers.markov import measurements_of
+from kagemusha.synthesizers.protocol import Cost, Synthesizer
+
+MEASURE, SELECT = 0.9, 0.1
+"""Shares of a round's cost."""
+
+START = 0.5
+"""The columns at the start never take more than this share of the whole budget, whatever `rounds` is."""
+
+ROUND_WORK, LAST_WORK = 3e7, 3e8
+"""Cells the belief propagation of a round and of the last round may visit; small models converge long before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Synthesizer):
+    """Options of a synthesizer that goes round by round.
+
+    `degree` k asks for all k-way marginals (or name them in `workload`, with weights if it is a mapping); `target`
+    is a column whose sets count `emphasis` times. `rounds` is T, 16 for each column unless given: it sets how small
+    the first steps are, never how much is spent. `init` measures every column first. The junction tree stays below
+    `max_megabytes`, early rounds below their share of it.
+    """
+
+    degree: int = 2
+    rounds: int | None = None
+    init: bool = True
+    workload: WorkloadLike = None
+    target: str | None = None
+    emphasis: float = 4.0
+    max_megabytes: float = 80.0
+
+    def __post_init__(self) -> None:
+        if self.degree < 1:
+            raise UsageError(f"degree must be at least 1, got {self.degree}")
+        if self.rounds is not None and self.rounds < 1:
+            raise UsageError(f"rounds must be at least 1, got {self.rounds}")
+        if not self.max_megabytes > 0:
+            raise UsageError(f"max_megabytes must be greater than 0, got {self.max_megabytes}")
+
+    @property
+    def max_cells(self) -> int:
+        """Cells of the largest junction tree allowed, at eight bytes a cell."""
+        return int(self.max_megabytes * 1e6 / 8)
+
+    def candidates(self, domain: Domain) -> Candidates:
+        """Everything a round may measure; raises `ModelTooLarge` from the declared domain alone."""
+        workload = workload_of(domain, self.workload, self.degree, self.target, self.emphasis)
+        return Candidates.of(domain, workload, self.max_cells, explicit=self.workload is not None)
+
+    def plan(self, domain: Domain, budget: Budget) -> Cost:
+        """Sizes and time from the declared domain alone; raises what `build` would raise, before anything is spent."""
+        candidates = self.candidates(domain)
+        cells = min(self.max_cells, tree_cells(domain, candidates.cliques))
+        start = self.start_share(domain)
+        rounds = 3 * len(domain)
+        passes = min(rounds * ROUND_WORK + LAST_WORK, rounds * 300.0 * cells)
+        return Cost(
+            [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
+            cells,
+            1.0 + 5e-9 * passes + 3e-4 * rounds * len(candidates.cliques),
+            candidates=len(candidates.cliques),
+            largest=max(candidates.cliques, key=domain.cells),
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The choices, with the workload spelled out."""
+        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.workload is not None:
+            given = self.workload.weights if isinstance(self.workload, Workload) else self.workload
+            weights = given.items() if isinstance(given, Mapping) else [(tuple(c), 1.0) for c in given]
+            chosen["workload"] = [[list(clique), float(weight)] for clique, weight in weights]
+        return chosen
+
+    def round_share(self, domain: Domain) -> float:
+        """Share of the budget of a first round."""
+        return 1 / (self.rounds or 16 * len(domain))
+
+    def start_share(self, domain: Domain) -> float:
+        """Share of the budget for the columns: as much each as a round measures with, or what fits."""
+        return min(START, MEASURE * len(domain) * self.round_share(domain)) if self.init else 0.0
+
+    def start(self, curator: Curator, mechanism: str = "gaussian") -> list[NoisyMarginal]:
+        """Every column once, unless `init` is off."""
+        domain = curator.domain
+        if not self.init:
+            return []
+        cost = self.start_share(domain) * curator.total / len(domain)
+        return curator.measure([(name,) for name in domain], cost, mechanism=mechanism)
+
+    def refit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField | None) -> MarkovField:
+        """The field closest to what was measured, starting from the one before; uniform where nothing was measured."""
+        return _fitted(curator, measured, self.max_cells, ROUND_WORK, before)
+
+    def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal]) -> MarkovField:
+        """The field to keep: afresh from the start, so that it can stop before it follows the noise."""
+        return _fitted(curator, measured, self.max_cells, LAST_WORK, None, stop_at_least_risk=True)
+
+
+def _fitted(
+    curator: Curator,
+    measured: Sequence[NoisyMarginal],
+    max_cells: int,
+    work: float,
+    warm_start: MarkovField | None,
+    *,
+    stop_at_least_risk: bool = False,
+) -> MarkovField:
+    domain, rows = curator.domain, curator.public_rows()
+    if not measured:
+        return MarkovField.build(domain, rows or 1, {}, max_cells=max_cells)
+    cells = tree_cells(domain, [m.clique for m in measured])
+    result = estimate(
+        domain,
+        measurements_of(measured),
+        total=rows,
+        warm_start=warm_start,
+        max_cells=max_cells,
+        max_steps=int(min(4000.0, max(40.0, work / cells))),
+        stop_at_least_risk=stop_at_least_risk,
+    )
+    return result.model

@@ -1,0 +1,85 @@
+"""MST: the strongest pairs that form a tree (McKenna, Miklau, Sheldon 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from kagemusha.errors import UsageError
+from kagemusha.graphical import estimate
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.curator import Curator
+from kagemusha.release.scores import L1Error
+from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.candidates import require_columns
+from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
+from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
+
+
+@dataclass(frozen=True, kw_only=True)
+class MST(Synthesizer):
+    """A third of the budget each for the columns, for choosing a maximum spanning tree edge by edge, and for its pairs.
+
+    Edges are chosen by the exponential mechanism on the error of independence. Pairs that would take the model above
+    `max_megabytes` are no candidates; columns that no pair can reach stay independent.
+    """
+
+    name: ClassVar[str] = "mst"
+    summary: ClassVar[str] = "the strongest pairs that form a tree; fast, and exact on wide tables"
+    adaptive: ClassVar[bool] = True
+
+    max_megabytes: float = 80.0
+
+    def __post_init__(self) -> None:
+        if not self.max_megabytes > 0:
+            raise UsageError(f"max_megabytes must be greater than 0, got {self.max_megabytes}")
+
+    @property
+    def max_cells(self) -> int:
+        """Cells of the largest junction tree allowed, at eight bytes a cell."""
+        return int(self.max_megabytes * 1e6 / 8)
+
+    def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
+        """Measure columns, grow the tree, measure its pairs."""
+        domain, rows = curator.domain, curator.public_rows()
+        require_columns(domain, self.max_cells)
+        columns: list[Clique] = [(name,) for name in domain]
+        third = curator.total / 3 if self._open(domain, []) else curator.total
+        progress("measuring columns", 0.0)
+        measured = curator.measure(columns, third / len(columns))
+        model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
+
+        tree: list[Clique] = []
+        while edges := self._open(domain, tree):
+            ones = np.ones(len(edges))
+            score = L1Error(edges, model.project_many(edges), weights=ones, penalties=0 * ones)
+            tree.append(edges[curator.select(score, third / (len(domain) - 1))])
+            progress(f"edge {len(tree)}: {' × '.join(tree[-1])}", 0.3 + 0.4 * len(tree) / len(domain))
+
+        pairs = curator.measure(tree, curator.remaining / len(tree)) if tree else []
+        progress("fitting", 0.8)
+        measured += pairs
+        model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
+        trace = [Round(m.clique, m.sigma, 1.0, cells=model.tree.cells) for m in pairs]
+        return Fitted(MarkovGenerator(model), measured, trace)
+
+    def plan(self, domain: Domain, budget: Budget) -> Cost:
+        """Sizes and time from the declared domain alone."""
+        require_columns(domain, self.max_cells)
+        pairs = sorted((domain.cells(pair) for pair in self._open(domain, [])), reverse=True)
+        cells = min(self.max_cells, sum(domain.sizes) + sum(pairs[: len(domain) - 1]))
+        share = 1 / 3
+        steps = [("one-way marginals", share), ("selection", share), ("pairs", share)] if pairs else [("columns", 1.0)]
+        return Cost(steps, cells, 1.0 + 1e-5 * cells + 1e-3 * len(domain) * len(pairs), candidates=len(pairs))
+
+    def _open(self, domain: Domain, tree: list[Clique]) -> list[Clique]:
+        """Pairs that join two parts of the forest and still fit the model."""
+        part = {name: i for i, name in enumerate(domain)}
+        for a, b in tree:
+            old, new = part[b], part[a]
+            part = {name: new if p == old else p for name, p in part.items()}
+        room = self.max_cells - sum(domain.sizes) - sum(map(domain.cells, tree))
+        return [p for p in combinations(domain.names, 2) if part[p[0]] != part[p[1]] and domain.cells(p) <= room]
