@@ -89,9 +89,7 @@ class Encoder:
         return build_frame(arrays, kept, like)
 
 
-def decode_column(
-    column: Modelled, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None
-) -> Any:
+def decode_column(column: Modelled, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None) -> Any:
     """The arrow array of one column's codes."""
     if len(codes) and not 0 <= codes.min() <= codes.max() < column.size:
         raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")

@@ -43,7 +43,10 @@ def verify(certificate_path: Path) -> list[Check]:
         text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise VerifyError(f"{certificate_path}: cannot be read as a certificate ({type(error).__name__})") from None
-    certificate = Certificate.from_json(text)
+    try:
+        certificate = Certificate.from_json(text)
+    except VerifyError as error:
+        raise VerifyError(f"{certificate_path}: {error}") from None
     given = json.loads(text)
     edited = _digest_check(certificate_path, text, given)
     if not edited.passed:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 from kagemusha.errors import DataError
 
@@ -133,8 +133,8 @@ def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
     if not headers:
         raise DataError(f"{path}: the first line is not a header of column names")
     fields, delimiter = max(headers, key=lambda header: len(header[0]))
-    if any("\0" in name for name in fields):
-        raise DataError(f"{path}: the header holds NUL bytes; is the file UTF-16 text, or damaged?")
+    if shielded(path, lambda: _holds_nul(path)):
+        raise DataError(f"{path}: the file holds NUL bytes; it is not text, or damaged")
     first: dict[str, int] = {}
     for position, name in enumerate(fields, 1):
         if first.setdefault(name, position) != position:
@@ -145,9 +145,19 @@ def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
     return tuple(fields), delimiter
 
 
+def _open_bytes(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
 def _head(path: Path) -> bytes:
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+    with _open_bytes(path) as stream:
         return bytes(stream.read(HEAD))
+
+
+def _holds_nul(path: Path) -> bool:
+    """Whether a NUL byte stands anywhere: no text has one, so the file is damaged, whatever it is."""
+    with _open_bytes(path) as stream:
+        return any(b"\0" in block for block in iter(lambda: stream.read(1 << 22), b""))
 
 
 def _decoded(head: bytes) -> str | None:
