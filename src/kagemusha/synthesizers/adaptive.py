@@ -104,33 +104,34 @@ class Adaptive(Synthesizer):
 
     def refit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField | None) -> MarkovField:
         """The field closest to what was measured, starting from the one before; uniform where nothing was measured."""
-        return _fitted(curator, measured, self.max_cells, ROUND_WORK, before)
+        domain, rows = curator.domain, curator.public_rows()
+        if not measured:
+            return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells)
+        cells = tree_cells(domain, [m.clique for m in measured])
+        return self._fitted(curator, measured, before, max(60.0, ROUND_WORK / cells))
 
-    def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal]) -> MarkovField:
-        """The field to keep: afresh from the start, so that it can stop before it follows the noise."""
-        return _fitted(curator, measured, self.max_cells, LAST_WORK, None, stop_at_least_risk=True)
+    def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField) -> MarkovField:
+        """The field to keep: afresh, so that it can stop before it follows the noise, if there is time to get there."""
+        passes = LAST_WORK / tree_cells(curator.domain, [m.clique for m in measured])
+        if passes < 500:
+            return self._fitted(curator, measured, before, max(120.0, passes))
+        return self._fitted(curator, measured, None, passes, stop_at_least_risk=True)
 
-
-def _fitted(
-    curator: Curator,
-    measured: Sequence[NoisyMarginal],
-    max_cells: int,
-    work: float,
-    warm_start: MarkovField | None,
-    *,
-    stop_at_least_risk: bool = False,
-) -> MarkovField:
-    domain, rows = curator.domain, curator.public_rows()
-    if not measured:
-        return MarkovField.build(domain, rows or 1, {}, max_cells=max_cells)
-    cells = tree_cells(domain, [m.clique for m in measured])
-    result = estimate(
-        domain,
-        measurements_of(measured),
-        total=rows,
-        warm_start=warm_start,
-        max_cells=max_cells,
-        max_steps=int(min(4000.0, max(40.0, work / cells))),
-        stop_at_least_risk=stop_at_least_risk,
-    )
-    return result.model
+    def _fitted(
+        self,
+        curator: Curator,
+        measured: Sequence[NoisyMarginal],
+        before: MarkovField | None,
+        passes: float,
+        *,
+        stop_at_least_risk: bool = False,
+    ) -> MarkovField:
+        return estimate(
+            curator.domain,
+            measurements_of(measured),
+            total=curator.public_rows(),
+            warm_start=before,
+            max_cells=self.max_cells,
+            max_steps=int(min(4000.0, passes)),
+            stop_at_least_risk=stop_at_least_risk,
+        ).model

@@ -63,7 +63,7 @@ class AIM(Adaptive):
 
             # estimate
             before = model.project(clique)
-            model = self.last_fit(curator, measured) if last else self.refit(curator, measured, model)
+            model = (self.last_fit if last else self.refit)(curator, measured, model)
             change = float(np.abs(model.project(clique) - before).sum())
             expected = self._noise_error(curator, clique, MEASURE * cost)
             trace.append(Round(clique, noisy.sigma, spent, change, model.tree.cells, SELECT * cost, expected))

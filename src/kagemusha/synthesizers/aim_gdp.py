@@ -89,7 +89,7 @@ class AIMGDP(Adaptive):
 
             # estimate
             before = model.project(clique)
-            model = self.last_fit(curator, measured) if last else self.refit(curator, measured, model)
+            model = (self.last_fit if last else self.refit)(curator, measured, model)
             change = float(np.abs(model.project(clique) - before).sum())
             trace.append(Round(clique, noisy.sigma, spent, change, model.tree.cells, SELECT * cost, noise[clique]))
             progress(f"round {len(trace)}: {' × '.join(clique)}", spent)
