@@ -79,7 +79,8 @@ class _Problem:
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         theta = x * self.unit
         log_z, mu = self.inference(theta[self.cell_of] + self.offset)
-        gradient = self.centred(np.bincount(self.cell_of, mu, minlength=self.size)) - self.target + self.ridge * theta
+        seen = np.bincount(self.cell_of, mu, minlength=self.size).astype(np.float64, copy=False)
+        gradient = self.centred(seen) - self.target + self.ridge * theta
         value = log_z - theta @ self.target + 0.5 * theta @ (self.ridge * theta)
         return float(value), self.unit * gradient
 

@@ -57,10 +57,11 @@ class _Columns:
     @classmethod
     def of(cls, marginals: Sequence[NoisyMarginal], rows: int | None) -> _Columns:
         """Measurements of the same column are combined by inverse variance."""
-        sums_, precision = {}, {}
+        sums_: dict[str, FloatArray] = {}
+        precision: dict[str, float] = {}
         for m in marginals:
             (name,), weight = m.clique, m.sigma**-2
-            sums_[name] = sums_.get(name, 0.0) + weight * m.values
+            sums_[name] = sums_.get(name, np.zeros(m.values.shape)) + weight * m.values
             precision[name] = precision.get(name, 0.0) + weight
         noisy = {name: np.asarray(sums_[name] / precision[name]) for name in sums_}
         trust = {name: precision[name] / len(noisy[name]) for name in noisy}

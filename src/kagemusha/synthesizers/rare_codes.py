@@ -23,14 +23,14 @@ def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
 
 def sums(counts: FloatArray, group: IntArray) -> FloatArray:
     """Counts of each group."""
-    return np.bincount(group, counts, minlength=int(group.max()) + 1)
+    return np.asarray(np.bincount(group, counts, minlength=int(group.max()) + 1), dtype=np.float64)
 
 
 def to_simplex(values: FloatArray, total: float) -> FloatArray:
     """The nearest non-negative table with this total."""
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
-    return np.maximum(values - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+    return np.asarray(np.maximum(values - excess[np.flatnonzero(ordered > excess)[-1]], 0.0), dtype=np.float64)
 
 
 def expand(
