@@ -33,7 +33,7 @@ def test_from_a_csv_to_a_verified_release(run, patients: Path, tmp_path: Path) -
     assert all(0 <= int(row["age"]) <= 99 for row in rows)
     assert all(re.fullmatch(r"(\d\d/\d\d/\d{4})?", row["seen"]) for row in rows)
     assert any(row["seen"] == "" for row in rows)
-    run("verify", "doubles")
+    run("verify", "doubles", "--ledger", "kagemusha-ledger.db")
     run("sample", "doubles/model.kage", "--rows", 50, "--out", "more.parquet")
     assert (tmp_path / "more.parquet").exists()
     for path in [*folder.iterdir(), tmp_path / "kagemusha-ledger.db"]:

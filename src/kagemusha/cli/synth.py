@@ -129,6 +129,7 @@ def synth(
     from what was already answered and pays nothing again.
     """
     from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.ledger_sqlite import open_ledger
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source
     from kagemusha.synthesizers.bundle import write_bundle
@@ -166,6 +167,8 @@ def synth(
         progress("writing", 1.0)
         kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
         certificate = write_bundle(model, folder, rows=rows, file_kind=kind, replace=force)
+        # the ledger remembers which certificate went out, so that `verify --ledger` can tell it from another
+        open_ledger(where).close_release(certificate.release, certificate.digest())
     if as_json:
         say_json(
             {

@@ -10,6 +10,7 @@ import typer
 from kagemusha.cli.options import JsonOption
 from kagemusha.cli.output import say, say_json
 from kagemusha.errors import VerifyError
+from kagemusha.privacy.certificate import Certificate
 from kagemusha.privacy.verify import Check
 
 
@@ -23,7 +24,6 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a certificate, offline. Exits with 8 if anything does not match."""
-    from kagemusha.privacy.certificate import Certificate
     from kagemusha.privacy.verify import all_passed
     from kagemusha.privacy.verify import verify as run
 
@@ -31,7 +31,7 @@ def verify(
     checks = run(path)
     read = Certificate.from_json(path.read_text(encoding="utf-8"))
     if ledger is not None:
-        checks.append(_ledger_check(ledger, read.release))
+        checks.append(_ledger_check(ledger, read))
     if as_json:
         say_json(
             {
@@ -57,12 +57,14 @@ def verify(
         )
 
 
-def _ledger_check(ledger: Path, release: str) -> Check:
+def _ledger_check(ledger: Path, certificate: Certificate) -> Check:
     from kagemusha.errors import LedgerError
     from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file")
-    known = {record.id for record in SQLiteLedger(ledger).releases()}
-    found = release in known
-    return Check("ledger", found, "knows this release" if found else "does not know this release")
+    known = {record.id: record.certificate for record in SQLiteLedger(ledger).releases()}
+    if certificate.release not in known:
+        return Check("ledger", False, "does not know this release")
+    same = known[certificate.release] == certificate.digest()
+    return Check("ledger", same, "knows this certificate" if same else "knows another certificate for this release")

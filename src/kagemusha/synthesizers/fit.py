@@ -37,6 +37,7 @@ def fit(
     key: str = "",
     simulation: int | None = None,
     allow_derived: bool = False,
+    discover: float | None = None,
     progress: Progress = silent,
 ) -> Model:
     """Fit a synthesizer to a table within a budget.
@@ -45,12 +46,15 @@ def fit(
     without it the release is accounted in memory only. The same release asked for again (same data set, method,
     schema, budget and `key`) returns its stored answers and spends nothing; give another `key` for a fresh one.
     `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and the certificate
-    says so. `allow_derived` lets a schema with unconfirmed facts through, at the price of ε = ∞.
+    says so. `allow_derived` lets a schema with unconfirmed facts through, at the price of ε = ∞. `discover` is the
+    share of the budget for finding categories and bounds that the schema leaves open; without it an open schema is
+    refused.
     """
-    source = _source(table, schema)
+    opened = _opened(table, schema)
+    declared = opened.schema
     if synthesizer.private and not budget.is_finite:
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
-    derived = source.schema.derived_facts()
+    derived = declared.derived_facts()
     if derived and not allow_derived and synthesizer.private:
         shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
         raise UndeclaredDomain(
@@ -58,8 +62,16 @@ def fit(
             "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
             "give private discovery a share of the budget"
         )
-    budget_filter = Filter(budget, synthesizer.accounting)
-    require_readable(source)
+    finding = isinstance(opened, OpenTable)
+    if finding:
+        share = _share(declared, discover)
+        require_discoverable(declared, share, synthesizer.accounting, finite=budget.is_finite)
+    aside = delta_share(declared) if finding else 0.0
+    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
+    if isinstance(opened, OpenTable):
+        require_readable_open(opened)
+    else:
+        require_readable(opened)
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
     name = dataset or _name_of(table)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
@@ -91,7 +103,7 @@ def fit(
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
     )
-    book.close_release(record.id, certificate.digest())
+    book.close_release(record.id)
     return Model(
         generator=fitted.generator,
         schema=source.schema,
