@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -125,16 +125,7 @@ def load_model(path: str | Path) -> Model:
                 NoisyMarginal(tuple(m["clique"]), arrays[f"measurement.{i}"], float(m["sigma"]))
                 for i, m in enumerate(header["measurements"])
             ),
-            trace=tuple(
-                Round(
-                    tuple(r["clique"]),
-                    r["sigma"],
-                    r["spent"],
-                    math.nan if r["change"] is None else r["change"],
-                    r["cells"],
-                )
-                for r in header["trace"]
-            ),
+            trace=tuple(_round(r) for r in header["trace"]),
             interactions=read_interactions(header.get("interactions", []), arrays),
             scores=read_scores(header.get("scores"), arrays),
             like=header["like"],
@@ -143,3 +134,8 @@ def load_model(path: str | Path) -> Model:
         raise DataError(f"model {path}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None
+
+
+def _round(told: Mapping[str, Any]) -> Round:
+    known = {key: math.nan if value is None else value for key, value in told.items()}
+    return Round(**{**known, "clique": tuple(told["clique"])})
