@@ -16,7 +16,6 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.projectable import CodedTable, in_batches, project_many
 from kagemusha.evaluation.released_evidence import Evidence, NoisyTable, group_sums, merged_mass
-from kagemusha.evaluation.selection_ceiling import selection_ceilings
 from kagemusha.schema import Clique
 from kagemusha.synthesizers.model import Model
 
@@ -87,7 +86,6 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
     evidence = Evidence(model)
     rng = np.random.default_rng(seed)
     drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng))
-    ceilings = selection_ceilings(model)
     found: dict[Clique, ErrorInterval] = {}
     for batch in in_batches(model.domain, _cliques(evidence)):
         laid_out = [c for c in batch if model.domain.cells(c) <= LARGEST]
@@ -98,8 +96,8 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
                 found[clique] = _coupling(evidence, clique, sum(found[(n,)].high for n in clique))
                 continue
             options = _intervals(evidence, clique, tables[clique], found, rng, draws)
-            if clique in ceilings:
-                options.append(ErrorInterval(clique, 0.0, ceilings[clique] / evidence.total, "selection"))
+            if clique in model.ceilings:
+                options.append(ErrorInterval(clique, 0.0, model.ceilings[clique] / evidence.total, "selection"))
             rounding = float(np.abs(tables[clique] / evidence.total - doubles[clique] / drawn.rows).sum())
             found[clique] = _joined(options, rounding)
     return ExpectedError([i for c, i in found.items() if len(c) == 1], [i for c, i in found.items() if len(c) == 2])

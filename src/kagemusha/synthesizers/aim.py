@@ -15,6 +15,7 @@ from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
 from kagemusha.synthesizers.candidates import Candidates
+from kagemusha.synthesizers.ceilings import choice_ceilings
 from kagemusha.synthesizers.markov import MarkovGenerator
 from kagemusha.synthesizers.noise_level import cell_error
 from kagemusha.synthesizers.protocol import Fitted, Progress, Round, silent
@@ -72,7 +73,8 @@ class AIM(Adaptive):
             # anneal: a round that moved the model less than its own noise was too timid; ε doubles and σ halves
             if change <= expected:
                 cost *= 4
-        return Fitted(MarkovGenerator(model), measured, trace)
+        ceilings = choice_ceilings(score, noisy, model, selection=SELECT * cost, adjacency=curator.adjacency)
+        return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def _score(
         self, curator: Curator, candidates: Candidates, cliques: Sequence[Clique], model: MarkovField, cost: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -98,7 +98,8 @@ class AIMGDP(Adaptive):
             beliefs[clique] = _Belief(noise[clique], noise[clique] ** 2, model.project(clique))
             if change <= noise[clique]:
                 cost *= 4
-        return Fitted(MarkovGenerator(model), measured, trace)
+        unmeasured = {c: beliefs[c] for c in candidates.cliques if c not in {m.clique for m in measured}}
+        return Fitted(MarkovGenerator(model), measured, trace, ceilings=_ceilings(unmeasured, model))
 
 
 def _survey(curator: Curator, model: MarkovField, cliques: Iterable[Clique], cost: float) -> dict[Clique, _Belief]:
@@ -107,6 +108,15 @@ def _survey(curator: Curator, model: MarkovField, cliques: Iterable[Clique], cos
     tables = model.project_many(everything)
     noisy, deviation = curator.noisy_scores(_errors(everything, tables), cost)
     return {c: _Belief(float(e), deviation**2, t) for c, e, t in zip(everything, noisy, tables, strict=True)}
+
+
+def _ceilings(beliefs: Mapping[Clique, _Belief], model: MarkovField) -> dict[Clique, float]:
+    """The most that each error can be now: at the edge of what is believed, plus what the model has moved since."""
+    tables = model.project_many(list(beliefs))
+    return {
+        clique: max(0.0, belief.error + 1.65 * belief.variance**0.5) + float(np.abs(now - belief.table).sum())
+        for (clique, belief), now in zip(beliefs.items(), tables, strict=True)
+    }
 
 
 def _score(

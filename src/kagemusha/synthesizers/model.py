@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class Model:
     trace: Sequence[Round] = ()
     interactions: Sequence[NoisyInteraction] = ()
     scores: PairScores | None = None
+    ceilings: Mapping[Clique, float] = field(default_factory=dict)
     like: Any = "pandas"
     """What sampled tables look like: the library of the frame that came in."""
 
@@ -105,6 +106,7 @@ class Model:
             ],
             "interactions": interactions,
             "scores": scores,
+            "ceilings": [[list(clique), value] for clique, value in self.ceilings.items()],
             "like": library_of(self.like),
         }
         write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables})
@@ -128,6 +130,7 @@ def load_model(path: str | Path) -> Model:
             trace=tuple(_round(r) for r in header["trace"]),
             interactions=read_interactions(header.get("interactions", []), arrays),
             scores=read_scores(header.get("scores"), arrays),
+            ceilings={tuple(map(str, c)): float(v) for c, v in header.get("ceilings", [])},
             like=header["like"],
         )
     except KagemushaError as error:

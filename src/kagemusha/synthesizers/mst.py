@@ -15,6 +15,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import require_columns
+from kagemusha.synthesizers.ceilings import choice_ceilings
 from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
 from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
 
@@ -53,10 +54,12 @@ class MST(Synthesizer):
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
 
         tree: list[Clique] = []
+        choices: list[L1Error] = []
         while edges := self._open(domain, tree):
             ones = np.ones(len(edges))
             score = L1Error(edges, model.project_many(edges), weights=ones, penalties=0 * ones)
             tree.append(edges[curator.select(score, third / (len(domain) - 1))])
+            choices.append(score)
             progress(f"edge {len(tree)}: {' × '.join(tree[-1])}", 0.3 + 0.4 * len(tree) / len(domain))
 
         pairs = curator.measure(tree, curator.remaining / len(tree)) if tree else []
@@ -64,7 +67,13 @@ class MST(Synthesizer):
         measured += pairs
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
         trace = [Round(m.clique, m.sigma, 1.0, cells=model.tree.cells) for m in pairs]
-        return Fitted(MarkovGenerator(model), measured, trace)
+        ceilings: dict[Clique, float] = {}
+        for score, pair in zip(choices, pairs, strict=True):
+            # a later choice had weaker rivals and tells more
+            ceilings |= choice_ceilings(
+                score, pair, model, selection=third / (len(domain) - 1), adjacency=curator.adjacency
+            )
+        return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Sizes and time from the declared domain alone."""

@@ -100,6 +100,8 @@ class Fitted:
     trace: Sequence[Round] = field(default_factory=tuple)
     interactions: Sequence[NoisyInteraction] = ()
     scores: PairScores | None = None
+    ceilings: Mapping[Clique, float] = field(default_factory=dict)
+    """The most that the generator's L1 error over a clique can be, in records, as far as the choices tell."""
 
 
 @dataclass(frozen=True)
