@@ -112,6 +112,7 @@ def fit(
         trace=tuple(fitted.trace),
         interactions=tuple(fitted.interactions),
         scores=fitted.scores,
+        ceilings=dict(fitted.ceilings),
         like=source.native_like(),
     )
 
