@@ -1,0 +1,176 @@
+"""AIM and its siblings: options, sizes, traces, and that they learn what they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from family import run, table
+
+from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.graphical import tree_cells
+from kagemusha.marginals import Workload
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.adaptive import Adaptive
+from kagemusha.synthesizers.aim import AIM
+from kagemusha.synthesizers.registry import create
+
+DOMAIN = Domain(("a", "b", "c", "d", "e"), (3, 4, 2, 5, 3))
+CODES = table(DOMAIN, 5000, 0)
+BUDGET = Budget(3.0, 1e-6)
+
+
+def two_way_error(fitted, domain: Domain = DOMAIN, codes: np.ndarray = CODES) -> float:  # type: ignore[no-untyped-def]
+    errors = []
+    for i, a in enumerate(domain.names):
+        for j, b in list(enumerate(domain.names))[i + 1 :]:
+            true = np.zeros(domain.shape((a, b)))
+            np.add.at(true, (codes[:, i], codes[:, j]), 1)
+            model = fitted.generator.project((a, b))
+            errors.append(np.abs(true / true.sum() - model / model.sum()).sum())
+    return float(np.mean(errors))
+
+
+@pytest.mark.parametrize("name", ["aim", "aim-k3", "aim-noinit", "aim-lap", "aim-gdp", "kage"])
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_learns_the_pairs(name: str, adjacency: Adjacency) -> None:
+    independent = two_way_error(run(create("independent"), DOMAIN, CODES, BUDGET).fitted)
+    fitted = run(create(name), DOMAIN, CODES, Budget(3.0, 1e-6, adjacency)).fitted
+    assert two_way_error(fitted) < 0.35 * independent
+
+
+@pytest.mark.parametrize("name", ["aim", "aim-gdp", "mst", "kage"])
+def test_error_falls_with_epsilon(name: str) -> None:
+    means = []
+    for epsilon in (0.01, 0.1, 1, 10, 100, 1000):
+        runs = [run(create(name), DOMAIN, CODES, Budget(epsilon, 1e-9), seed).fitted for seed in range(2)]
+        means.append(np.mean([two_way_error(fitted) for fitted in runs]))
+    for worse, better in zip(means, means[1:], strict=False):
+        assert better <= 1.1 * worse + 0.005
+    assert means[-1] < 0.25 * means[0]
+
+
+def test_a_star_tree_is_found_by_mst() -> None:
+    rng = np.random.default_rng(0)
+    domain = Domain(("x", "y", "z", "w"), (4, 4, 4, 4))
+    x = rng.integers(0, 4, 4000)
+    near = [np.where(rng.random(4000) < 0.9, x, rng.integers(0, 4, 4000)) for _ in range(3)]
+    fitted = run(create("mst"), domain, np.stack([x, *near], 1), Budget(2.0, 1e-6)).fitted
+    assert sorted(r.clique for r in fitted.trace) == [("x", "w"), ("x", "y"), ("x", "z")]
+
+
+def test_every_round_is_traced() -> None:
+    result = run(AIM(), DOMAIN, CODES, BUDGET)
+    spent = [r.spent for r in result.fitted.trace]
+    assert spent == sorted(spent)
+    assert spent[-1] == pytest.approx(1)
+    assert all(r.sigma > 0 and r.cells > 0 and r.selection > 0 and r.expected > 0 for r in result.fitted.trace)
+    assert len(result.fitted.measurements) == len(DOMAIN) + len(result.fitted.trace)
+
+
+def test_the_model_never_outgrows_its_share_of_the_limit() -> None:
+    limit = 200
+    synthesizer = AIM(max_megabytes=limit * 8 / 1e6)
+    fitted = run(synthesizer, DOMAIN, CODES, Budget(30.0, 1e-6)).fitted
+    smallest = sum(DOMAIN.sizes)
+    measured = [m.clique for m in fitted.measurements]
+    for i, told in enumerate(fitted.trace, start=len(DOMAIN) + 1):
+        grown = tree_cells(DOMAIN, measured[:i])
+        assert grown <= max(told.spent * limit, smallest) or grown == tree_cells(DOMAIN, measured[: i - 1])
+
+
+def test_a_custom_workload_is_all_that_is_measured() -> None:
+    allowed = {("a",), ("b",), ("a", "b"), ("c",), ("d",), ("e",)}
+    fitted = run(AIM(workload=[["b", "a"]]), DOMAIN, CODES, BUDGET).fitted
+    assert {m.clique for m in fitted.measurements} <= allowed
+
+
+def test_weights_and_target_reach_the_score() -> None:
+    weighted = AIM(workload={("a", "b"): 1.0, ("c", "d"): 7.0}).candidates(DOMAIN).weights
+    assert weighted["c", "d"] == pytest.approx(14)
+    assert weighted["a", "b"] == pytest.approx(2)
+    emphasised = AIM(target="e", emphasis=3.0).candidates(DOMAIN).weights
+    assert emphasised["a", "e"] > emphasised["a", "b"]
+    chosen = AIM(workload=Workload({("a", "b"): 2.0})).parameters()["workload"]
+    assert chosen == [[["a", "b"], 2.0]]
+
+
+def test_gaussian_selection_is_accounted_by_gaussian_dp() -> None:
+    result = run(create("aim-gdp"), DOMAIN, CODES, BUDGET)
+    assert result.budget_filter.accounting is Accounting.GDP
+    assert all(event.is_gaussian for event in result.spy.charged)
+    scored = [event.what for event in result.spy.charged if "candidates" in event.what]
+    assert len(scored) == len(result.fitted.trace) + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"degree": 0}, "degree must be at least 1"),
+        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"noise": "cauchy"}, "noise must be"),
+        ({"max_megabytes": 0}, "max_megabytes must be greater than 0"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        create("aim", **options)
+
+
+def test_unknown_columns_are_named() -> None:
+    with pytest.raises(UsageError, match="no column named 'zz'"):
+        AIM(target="zz").candidates(DOMAIN)
+    with pytest.raises(UsageError, match="no column named 'zz'"):
+        AIM(workload=[["a", "zz"]]).candidates(DOMAIN)
+
+
+@pytest.mark.parametrize("name", ["aim", "aim-gdp", "mst", "kage"])
+def test_a_column_too_wide_is_named_before_anything_is_spent(name: str) -> None:
+    domain = Domain(("a", "serial"), (2, 20_000_000))
+    with pytest.raises(ModelTooLarge, match="serial"):
+        create(name).plan(domain, BUDGET)
+    result = pytest.raises(ModelTooLarge, run, create(name), domain, np.zeros((1, 2), dtype=np.int64), BUDGET)
+    assert "serial" in str(result.value)
+
+
+def test_a_clique_asked_for_by_name_must_fit() -> None:
+    domain = Domain(("a", "b", "c"), (3000, 3000, 3000))
+    with pytest.raises(ModelTooLarge, match="a, b, c"):
+        AIM(workload=[["a", "b", "c"]]).plan(domain, BUDGET)
+    assert AIM(degree=3).plan(domain, BUDGET).cells <= AIM().max_cells
+
+
+def test_too_many_sets_are_refused() -> None:
+    wide = Domain(tuple(f"c{i}" for i in range(120)), (2,) * 120)
+    with pytest.raises(ModelTooLarge, match="sets of 3"):
+        AIM(degree=3).plan(wide, BUDGET)
+
+
+@pytest.mark.parametrize("name", ["aim", "aim-gdp", "mst", "kage", "independent"])
+def test_plans_read_nothing_and_add_up(name: str) -> None:
+    cost = create(name).plan(DOMAIN, BUDGET)
+    assert sum(share for _, share in cost.steps) == pytest.approx(1)
+    assert cost.cells > 0
+    assert cost.seconds > 0
+    assert cost.megabytes > 0
+
+
+@pytest.mark.parametrize("name", ["aim", "aim-gdp", "mst", "kage"])
+def test_stored_answers_replay_the_run_without_reading(name: str) -> None:
+    first = run(create(name), DOMAIN, CODES, BUDGET, seed=1)
+    again = run(create(name), DOMAIN, CODES, BUDGET, seed=2, book=first.book)
+    assert not again.spy.reads
+    assert again.spy.charged == list(first.budget_filter.events)
+    for name_ in DOMAIN:
+        np.testing.assert_array_equal(
+            first.fitted.generator.project((name_,)), again.fitted.generator.project((name_,))
+        )
+
+
+def test_the_family_is_one_engine() -> None:
+    assert isinstance(create("aim"), Adaptive)
+    assert isinstance(create("aim-gdp"), Adaptive)
+    assert create("aim-k3") == AIM(degree=3)
+    assert create("aim-lap", rounds=3) == AIM(noise="laplace", rounds=3)
