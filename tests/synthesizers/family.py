@@ -23,7 +23,9 @@ def table(domain: Domain, rows: int, seed: int, strength: float = 0.7) -> np.nda
     rng = np.random.default_rng(seed)
     hidden = rng.random(rows)
     mixed = [np.where(rng.random(rows) < strength, hidden, rng.random(rows)) for _ in domain]
-    return np.stack([np.minimum((m**1.5 * n).astype(np.int64), n - 1) for m, n in zip(mixed, domain.sizes, strict=True)], 1)
+    return np.stack(
+        [np.minimum((m**1.5 * n).astype(np.int64), n - 1) for m, n in zip(mixed, domain.sizes, strict=True)], 1
+    )
 
 
 @dataclass

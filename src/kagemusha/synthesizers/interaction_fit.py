@@ -17,6 +17,7 @@ from kagemusha.graphical import MarkovField, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.release.interactions import NoisyInteraction
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.lbfgs import minimise
 
 STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
@@ -111,19 +112,11 @@ def fit_interactions(
     max_steps: int,
 ) -> MarkovField:
     """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic."""
-    from scipy.optimize import minimize
-
     cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in pairs]
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     inference = BeliefPropagation(tree, cliques)
     problem = _Problem(inference, columns, pairs, total)
-    found = minimize(
-        problem,
-        np.zeros(problem.size),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_steps, "maxfun": max_steps, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-7},
-    )
-    flat = problem.potentials(found.x)
+    found = minimise(problem, np.zeros(problem.size), max_calls=max_steps, tolerance=1e-7)
+    flat = problem.potentials(found)
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
     return MarkovField(domain, total, tree, potentials)

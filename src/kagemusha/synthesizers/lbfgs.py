@@ -1,0 +1,70 @@
+"""Limited-memory BFGS for smooth convex functions: few lines, no threads, the same digits on every run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+
+MEMORY = 20
+DECREASE = 1e-4
+"""A step must bring this share of the decrease its slope promises."""
+
+
+def minimise(
+    function: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    *,
+    max_calls: int,
+    tolerance: float,
+) -> FloatArray:
+    """The minimiser of `function`, which returns value and gradient; at most `max_calls` calls.
+
+    Stops when no component of the gradient exceeds `tolerance`, or when rounding leaves nothing to gain.
+    """
+    x = start
+    value, gradient = function(x)
+    calls = 1
+    pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)
+    while calls < max_calls and float(np.abs(gradient).max(initial=0.0)) > tolerance:
+        direction = -_times_inverse_hessian(gradient, pairs)
+        slope = float(gradient @ direction)
+        step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
+        while True:
+            trial = x + step * direction
+            trial_value, trial_gradient = function(trial)
+            calls += 1
+            if trial_value <= value + DECREASE * step * slope or calls >= max_calls:
+                break
+            # the minimum of the parabola through both values and the slope, kept within reason
+            curve = trial_value - value - step * slope
+            step *= min(0.5, max(0.1, -0.5 * step * slope / curve)) if curve > 0 else 0.5
+            if step < 1e-10:
+                return x
+        if not trial_value <= value:
+            return x
+        moved, turned = trial - x, trial_gradient - gradient
+        curvature = float(moved @ turned)
+        if curvature > 0:
+            pairs.append((moved, turned, curvature))
+        x, value, gradient = trial, trial_value, trial_gradient
+    return x
+
+
+def _times_inverse_hessian(gradient: FloatArray, pairs: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:
+    """Nocedal's two loops."""
+    q = gradient.copy()
+    shares = []
+    for moved, turned, curvature in reversed(pairs):
+        share = float(moved @ q) / curvature
+        shares.append(share)
+        q -= share * turned
+    if pairs:
+        _, turned, curvature = pairs[-1]
+        q *= curvature / float(turned @ turned)
+    for (moved, turned, curvature), share in zip(pairs, reversed(shares), strict=True):
+        q += (share - float(turned @ q) / curvature) * moved
+    return q
