@@ -18,16 +18,21 @@ app = typer.Typer(no_args_is_help=True, help="What is public about a table: colu
 def propose(
     data: Annotated[Path, typer.Argument(help="The private table: a CSV or Parquet file.", show_default=False)],
     out: Annotated[Path | None, typer.Option("--out", help="File to write; by default NAME.toml.")] = None,
+    open_facts: Annotated[
+        bool,
+        typer.Option("--open", help="Take kinds only; leave categories and bounds open for `synth --discover`."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Draft a schema from the data. Every fact it takes from the data is marked until a person confirms it."""
     from kagemusha.schema.propose import propose as draft
+    from kagemusha.schema.propose import propose_kinds
 
     path = out or data.with_suffix(".toml").name
     path = Path(path)
     if path.exists() and not force:
         raise UsageError(f"{path} already exists; choose another --out or add --force")
-    schema = draft(data)
+    schema = propose_kinds(data) if open_facts else draft(data)
     schema.save(path)
     say(f"{path}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
     say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {path}`.")

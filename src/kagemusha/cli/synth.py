@@ -120,6 +120,12 @@ def synth(
     allow_derived: Annotated[
         bool, typer.Option("--allow-derived", help="Go on with unconfirmed facts in the schema; ε = ∞.")
     ] = False,
+    discover: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the budget for finding categories and bounds the schema leaves open, such as 0.05."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output folder.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -131,7 +137,7 @@ def synth(
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.ledger_sqlite import open_ledger
     from kagemusha.schema import Schema
-    from kagemusha.sources import open_source
+    from kagemusha.sources import open_source, open_table
     from kagemusha.synthesizers.bundle import write_bundle
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
@@ -148,7 +154,7 @@ def synth(
     folder = out or Path(f"{data.stem}-doubles")
     if folder.exists() and not force:
         raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
-    source = open_source(data, declared)
+    source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
     _require_writable(folder)
     where = ledger_path(ledger, data)
     with progress_bar(quiet=as_json) as progress:
@@ -162,6 +168,7 @@ def synth(
             key=key,
             simulation=seed,
             allow_derived=allow_derived,
+            discover=discover,
             progress=progress,
         )
         progress("writing", 1.0)

@@ -20,16 +20,17 @@ def sql_expression(column: Modelled, stored: Stored = "text", source: str | None
     `stored` says how the table stores the column, `source` under which SQL identifier (its name, if not said).
     """
     name = identifier(column.name) if source is None else source
-    _check_stored(column, stored)
+    check_stored(column, stored)
     if isinstance(column, Labelled):
-        return _labelled(column, _as_text(name, stored))
+        return _labelled(column, as_text(name, stored))
     assert isinstance(column, Measured)
     if isinstance(column, Moment):
         return _binned(column, _lattice(column.unit, _as_moment(column, name, stored)))
     return _binned(column, number_sql(name) if stored == "text" else f"CAST({name} AS DOUBLE)")
 
 
-def _check_stored(column: Modelled, stored: Stored) -> None:
+def check_stored(column: Modelled, stored: Stored) -> None:
+    """A `SchemaError` where a column of this kind cannot be stored so."""
     unfit: tuple[Stored, ...] = ("nested",)
     if isinstance(column, Moment):
         unfit = ("nested", "float", "boolean")
@@ -47,7 +48,8 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _as_text(name: str, stored: Stored) -> str:
+def as_text(name: str, stored: Stored) -> str:
+    """DuckDB expression: the text under which a stored value is looked up among labels, NULL if it is missing."""
     if stored == "text":
         return f"CAST({name} AS VARCHAR)"
     if stored == "boolean":
@@ -64,7 +66,7 @@ def _as_text(name: str, stored: Stored) -> str:
 
 def _as_moment(column: Moment, name: str, stored: Stored) -> str:
     if stored in ("text", "integer"):
-        return moment_sql(_as_text(name, stored), column.format)
+        return moment_sql(as_text(name, stored), column.format)
     # The cast of a zoned timestamp would depend on the zone of this machine.
     zoned = stored == "zoned"
     moment = f"make_timestamp(epoch_us({name}))" if zoned else f"CAST({name} AS TIMESTAMP)"

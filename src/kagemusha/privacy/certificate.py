@@ -30,6 +30,12 @@ ASSUMPTIONS = (
     "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes k times as large.",
 )
 
+DISCOVERED_ASSUMPTIONS = (
+    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
+    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
+    *ASSUMPTIONS[1:],
+)
+
 
 def _number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"

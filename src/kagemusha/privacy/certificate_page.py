@@ -37,6 +37,7 @@ def show(epsilon: float) -> str:
 def render(certificate: Certificate) -> str:
     """One self-contained HTML page; the same certificate always gives the same bytes."""
     private = not certificate.broken_because
+    aside = min(certificate.promised.delta, float(sum(event.delta for event in certificate.events)))
     totals = [
         {
             "name": _ACCOUNTANTS[name],
@@ -50,8 +51,8 @@ def render(certificate: Certificate) -> str:
         private=private,
         epsilon=show(certificate.epsilon),
         promised=show(certificate.promised.epsilon),
-        sentence=in_words(certificate.promised, certificate.accounting) if private else "",
-        consequences=consequences(certificate.promised, certificate.accounting) if private else [],
+        sentence=in_words(certificate.promised, certificate.accounting, aside=aside) if private else "",
+        consequences=consequences(certificate.promised, certificate.accounting, aside=aside) if private else [],
         totals=totals,
         kinds=Counter(event.kind for event in certificate.events),
         events=[{"number": i, "event": e, "noise": _noise(e)} for i, e in enumerate(certificate.events, 1)],

@@ -26,10 +26,11 @@ def _hockey_stick(fpr: float, epsilon: float, delta: float) -> float:
     return min(1.0, direct, reverse)
 
 
-def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float) -> float:
+def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float, *, aside: float = 0.0) -> float:
     """The largest true-positive rate any attacker can reach at this false-positive rate.
 
-    The whole privacy curve behind the promise is used, not just the one (ε, δ) point on it.
+    The whole privacy curve behind the promise is used, not just the one (ε, δ) point on it; of δ, `aside` was spent
+    outside the curve.
     """
     if not budget.is_finite:
         return 1.0
@@ -37,24 +38,26 @@ def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float) 
     if accounting is Accounting.GDP and budget.delta > 0:
         from scipy.special import ndtr, ndtri
 
-        return min(bound, float(ndtr(ndtri(fpr) + gdp_mu(budget.epsilon, budget.delta))))
+        # outside an event of probability `aside` the release is Gaussian-DP
+        inside = min(1.0, fpr / (1 - aside))
+        return min(bound, aside + float(ndtr(ndtri(inside) + gdp_mu(budget.epsilon, budget.delta - aside))))
     if accounting is Accounting.ZCDP and budget.delta > 0:
-        rho = zcdp_rho(budget.epsilon, budget.delta)
+        rho = zcdp_rho(budget.epsilon, budget.delta - aside)
         steps = (budget.epsilon * 1.5 * k / 200 for k in range(201))
-        return min(bound, *(_hockey_stick(fpr, epsilon, zcdp_delta(rho, epsilon)) for epsilon in steps))
+        return min(bound, *(_hockey_stick(fpr, epsilon, aside + zcdp_delta(rho, epsilon)) for epsilon in steps))
     return bound
 
 
-def consequences(budget: Budget, accounting: Accounting = Accounting.ZCDP) -> list[Consequence]:
+def consequences(budget: Budget, accounting: Accounting = Accounting.ZCDP, *, aside: float = 0.0) -> list[Consequence]:
     """The bound at a few false-positive rates a reader knows."""
-    return [Consequence(f, best_true_positive_rate(budget, accounting, f)) for f in FALSE_POSITIVE_RATES]
+    return [Consequence(f, best_true_positive_rate(budget, accounting, f, aside=aside)) for f in FALSE_POSITIVE_RATES]
 
 
-def in_words(budget: Budget, accounting: Accounting = Accounting.ZCDP) -> str:
+def in_words(budget: Budget, accounting: Accounting = Accounting.ZCDP, *, aside: float = 0.0) -> str:
     """One sentence for a reader who is not an expert."""
     if not budget.is_finite:
         return "There is no limit on what an attacker could learn about one person."
-    rate = best_true_positive_rate(budget, accounting, 0.05)
+    rate = best_true_positive_rate(budget, accounting, 0.05, aside=aside)
     return (
         "Even an attacker who knows everyone else's record, and who accepts being wrong about 5 of 100 people who are "
         f"not in the table, can recognise at most {100 * rate:.1f} of 100 people who are (guessing alone gives 5)."

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 from kagemusha.privacy.accountants import Accounting
@@ -18,6 +19,8 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, limit_of
+
+NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,15 @@ class Cap:
     policy: str
     budget: Budget
 
-    def limit(self, accountings: set[Accounting]) -> int:
-        """The cap in integer units of ρ for a history that used these accountings.
+    def limit(self, accountings: set[Accounting], aside: Fraction = NOTHING) -> int:
+        """The cap in integer units of ρ for a history that used these accountings and `aside` of δ for thresholds.
 
         A history of exactly Gaussian releases converts by Gaussian DP. Everything else, mixed or pure, converts
         by zCDP, which holds them all (pure ε-DP is ε²/2-zCDP).
         """
         accounting = Accounting.GDP if accountings == {Accounting.GDP} else Accounting.ZCDP
-        return limit_of(self.budget, accounting).units
+        share = float(aside / Fraction(self.budget.delta)) if aside else 0.0
+        return limit_of(self.budget, accounting, delta_share=share).units if share < 1 else 0
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class ReleaseRequest:
     policy: str = "default"
     key: str = ""
     details: Mapping[str, Any] | None = None
+    delta_share: float = 0.0
+    """Share of δ set aside for thresholds."""
 
     @property
     def id(self) -> str:
@@ -64,6 +70,7 @@ class ReleaseRequest:
                 "adjacency": self.budget.adjacency,
                 "accounting": self.accounting,
                 "details": dict(self.details or {}),
+                **({"delta share": self.delta_share} if self.delta_share else {}),
             },
             sort_keys=True,
         )
@@ -72,7 +79,7 @@ class ReleaseRequest:
     @property
     def reservation(self) -> int:
         """What the release reserves, in integer units of ρ."""
-        units = limit_of(self.budget, self.accounting).units
+        units = limit_of(self.budget, self.accounting, delta_share=self.delta_share).units
         if self.accounting is Accounting.PURE and units < UNLIMITED:
             # ε²/2; the margin covers the rounding of up to a thousand steps
             return units * units // (2 * UNIT) + 1000

@@ -18,7 +18,7 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import UNIT, Cost
-from kagemusha.privacy.ledger import Cap, ReleaseRecord, ReleaseRequest, StepRecord
+from kagemusha.privacy.ledger import NOTHING, Cap, ReleaseRecord, ReleaseRequest, StepRecord
 from kagemusha.privacy.ledger_tables import RELEASE_COLUMNS, TABLES, release_of
 
 
@@ -83,7 +83,11 @@ class SQLiteLedger:
                     f"cap of {cap.dataset!r}: earlier releases used {adjacencies.pop()} adjacency; "
                     "one policy keeps one adjacency"
                 )
-            if accountings and cap.budget.delta and held > cap.limit(accountings):
+            if (
+                accountings
+                and cap.budget.delta
+                and held > cap.limit(accountings, self._aside(db, cap.dataset, cap.policy))
+            ):
                 raise UsageError(
                     f"cap of {cap.dataset!r} (policy {cap.policy!r}): {cap.budget.in_words()} is below what is "
                     f"already spent (ρ = {held / UNIT:.4g})"
@@ -154,7 +158,9 @@ class SQLiteLedger:
             self._admit_pure(db, request, cap)
             return
         held, accountings, _ = self._held(db, request.dataset, request.policy)
-        limit = cap.limit(accountings | {request.accounting})
+        aside = self._aside(db, request.dataset, request.policy)
+        aside += Fraction(request.delta_share) * Fraction(budget.delta)
+        limit = cap.limit(accountings | {request.accounting}, aside)
         if held + request.reservation > limit:
             raise CapReached(
                 f"data set {request.dataset!r} (policy {request.policy!r}): this release reserves "
@@ -197,10 +203,32 @@ class SQLiteLedger:
             total = record.charged + sum(cost.units for _, _, cost in new)
             if total > record.reserved:
                 raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
+            self._check_aside(db, record, sum((event.delta for _, event, _ in new), NOTHING))
             db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
             db.executemany(
                 "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
                 [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
+            )
+
+    def _aside(self, db: sqlite3.Connection, dataset: str, policy: str) -> Fraction:
+        """What the thresholds of all releases took of δ; no ρ covers it, so the cap must leave it free."""
+        rows = db.execute(
+            "SELECT event FROM steps JOIN releases ON releases.id = steps.release "
+            "WHERE dataset = ? AND policy = ? AND event LIKE '%\"threshold\"%'",
+            (dataset, policy),
+        )
+        return sum((event_from_json(json.loads(event)).delta for (event,) in rows), NOTHING)
+
+    def _check_aside(self, db: sqlite3.Connection, record: ReleaseRecord, delta: Fraction) -> None:
+        cap = self._cap(db, record.dataset, record.policy)
+        if not delta or cap is None or not math.isfinite(record.epsilon):
+            return
+        held, accountings, _ = self._held(db, record.dataset, record.policy)
+        aside = self._aside(db, record.dataset, record.policy) + delta
+        if not cap.budget.delta or held > cap.limit(accountings, aside):
+            raise CapReached(
+                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
+                f"({cap.budget.in_words()}) has not left; nothing was read"
             )
 
     def answer(self, release: str, key: str) -> bytes | None:

@@ -40,6 +40,7 @@ class Account:
         self._release = release
         self._noise = noise
         self._asked: dict[str, int] = {} if asked is None else asked
+        self._total = budget_filter.remaining if budget_filter.spent.units else budget_filter.total
 
     @property
     def adjacency(self) -> Adjacency:
@@ -58,8 +59,8 @@ class Account:
 
     @property
     def total(self) -> float:
-        """The whole budget."""
-        return self._filter.total
+        """The whole budget: what the release may spend, less what it spent before this part of it began."""
+        return self._total
 
     @property
     def remaining(self) -> float:

@@ -9,6 +9,9 @@ from typing import Any
 from kagemusha.errors import DataError
 from kagemusha.schema.columns import Column
 from kagemusha.schema.draft import draft_column
+from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.measures import Measured
+from kagemusha.schema.moments import Moment
 from kagemusha.schema.rawfile import RawFile, connect, open_file, shielded
 from kagemusha.schema.schema import Schema
 
@@ -27,6 +30,28 @@ def propose(table: Any, *, rows: int = ROWS) -> Schema:
         columns = _file_columns(file, min(rows, CELLS // len(file.names) + 1))
         return Schema(draft_column(name, values) for name, values in columns)
     return Schema(_frame_drafts(table, rows))
+
+
+def propose_kinds(table: Any, *, rows: int = ROWS) -> Schema:
+    """Draft kinds (and formats of dates) only; categories and bounds stay open, for private discovery.
+
+    Even a kind read off the data is marked until a person confirms it. Values may be missing in every column, so
+    that this says nothing about the data.
+    """
+    return Schema(_kind_only(column) for column in propose(table, rows=rows))
+
+
+def _kind_only(column: Column) -> Column:
+    told = tuple(field for field in column.derived if field in ("kind", "format"))
+    if isinstance(column, Category):
+        return Category(column.name, missing=True, derived=told)
+    if isinstance(column, Boolean):
+        return Boolean(column.name, missing=True, derived=told)
+    if isinstance(column, Moment):
+        return type(column)(column.name, missing=True, format=column.format, derived=told)
+    if isinstance(column, Measured):
+        return type(column)(column.name, missing=True, derived=told)
+    return column
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:

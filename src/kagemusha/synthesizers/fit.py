@@ -13,14 +13,21 @@ from kagemusha import __version__
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.certificate import Certificate
+from kagemusha.privacy.certificate import ASSUMPTIONS, DISCOVERED_ASSUMPTIONS, Certificate
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.ledger import Ledger, ReleaseRequest
 from kagemusha.privacy.ledger_sqlite import open_ledger
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.discovery import (
+    Finder,
+    close_schema,
+    delta_share,
+    require_discoverable,
+    require_readable_open,
+)
 from kagemusha.schema import Schema
-from kagemusha.sources import Source, open_source
+from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.model import Model
 from kagemusha.synthesizers.protocol import Progress, Synthesizer, silent
 
@@ -62,16 +69,14 @@ def fit(
             "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
             "give private discovery a share of the budget"
         )
-    finding = isinstance(opened, OpenTable)
-    if finding:
-        share = _share(declared, discover)
-        require_discoverable(declared, share, synthesizer.accounting, finite=budget.is_finite)
-    aside = delta_share(declared) if finding else 0.0
-    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
+    discovery: dict[str, Any] = {}
     if isinstance(opened, OpenTable):
+        discovery = _discovery(declared, discover, budget, synthesizer.accounting)
         require_readable_open(opened)
     else:
         require_readable(opened)
+    aside = float(discovery.get("delta_share", 0.0))
+    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
     name = dataset or _name_of(table)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
@@ -82,10 +87,17 @@ def fit(
         budget=budget,
         accounting=Accounting(budget_filter.accounting),
         key=key if simulation is None else f"simulation {simulation} {key}",
-        details={"schema": source.schema.digest(), "parameters": repr(synthesizer.parameters())},
+        details={"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery},
+        delta_share=aside,
     )
     record = book.open_release(request)
-    curator = Curator(source, budget_filter, book, record.id, noise)
+    if isinstance(opened, OpenTable):
+        progress("discovering categories and bounds", 0.0)
+        finder = Finder(opened, budget_filter, book, record.id, noise)
+        curator, source = finder.curator(close_schema(finder, discovery["discover"]))
+    else:
+        source = opened
+        curator = Curator(source, budget_filter, book, record.id, noise)
     if derived:
         curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
     fitted = synthesizer.build(curator, progress=progress)
@@ -93,7 +105,7 @@ def fit(
         promised=budget,
         accounting=budget_filter.accounting,
         method=synthesizer.name,
-        parameters=synthesizer.parameters(),
+        parameters={**synthesizer.parameters(), **discovery},
         events=curator.events,
         simulated=curator.simulated,
         adaptive=synthesizer.adaptive,
@@ -102,6 +114,7 @@ def fit(
         release=record.id,
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
+        assumptions=DISCOVERED_ASSUMPTIONS if discovery else ASSUMPTIONS,
     )
     book.close_release(record.id)
     return Model(
@@ -117,12 +130,25 @@ def fit(
     )
 
 
-def _source(table: Any, schema: Schema | None) -> Source:
-    if isinstance(table, Source):
+def _opened(table: Any, schema: Schema | None) -> Source | OpenTable:
+    if isinstance(table, Source | OpenTable):
         return table
     if schema is None:
         raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
-    return open_source(table, schema)
+    return open_table(table, schema) if schema.open_facts() else open_source(table, schema)
+
+
+def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: Accounting) -> dict[str, Any]:
+    """What discovery will do, for the certificate; refuses what was not asked for or cannot be done."""
+    facts = [str(fact) for fact in schema.open_facts()]
+    if share is None:
+        shown = ", ".join(facts[:5]) + (", …" if len(facts) > 5 else "")
+        raise UndeclaredDomain(
+            f"{len(facts)} facts of the schema are open ({shown}). Either declare them from public knowledge, or give "
+            "private discovery a share of the budget to find them: discover=0.05 (--discover 0.05)"
+        )
+    require_discoverable(schema, share, accounting, finite=budget.is_finite)
+    return {"discover": share, "delta_share": delta_share(schema), "discovered": facts}
 
 
 def _name_of(table: Any) -> str:

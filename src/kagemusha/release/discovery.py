@@ -1,0 +1,166 @@
+"""Private discovery: categories and bounds that a schema leaves open, found with a stated share of the budget.
+
+Categories by partition selection: every value's count gets Gaussian noise, and values whose noisy count reaches a
+threshold are released; the rest falls into the column's other bucket. Bounds and bins by noisy counts on public
+grids (`grid.py`). Names, kinds and whether values may be missing stay declared: a person says them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+from kagemusha.errors import PrivacyError, UsageError
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.adjacency import counts_sensitivity
+from kagemusha.privacy.events import ThresholdEvent, normal_tail
+from kagemusha.privacy.filter import DELTA_UNIT, Filter
+from kagemusha.privacy.ledger import Ledger
+from kagemusha.privacy.mechanisms import Noise
+from kagemusha.release.account import Account, affordable
+from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.grid import Edges, close_column, first_grid, on_grid, second_grid
+from kagemusha.schema import Category, Column, Drop, Label, Measured, Schema
+from kagemusha.sources import OpenTable, Source
+
+DELTA_SHARE = 0.1
+"""Share of δ that pays for the thresholds of categories."""
+
+
+def delta_share(schema: Schema) -> float:
+    """The share of δ that discovery of this schema sets aside."""
+    return DELTA_SHARE if any(isinstance(c, Category) for c in _open_columns(schema)) else 0.0
+
+
+def require_discoverable(schema: Schema, share: float, accounting: Accounting, *, finite: bool) -> None:
+    """Refuse, before anything is spent, what discovery cannot do."""
+    if not 0 < share < 1:
+        raise UsageError(f"discover must be a share of the budget between 0 and 1, got {share}")
+    if not finite:
+        raise UsageError("discovery needs a finite epsilon to take a share of")
+    if accounting is Accounting.PURE and delta_share(schema):
+        raise PrivacyError(
+            "categories cannot be discovered under pure DP: a value that one person holds would have to stay hidden "
+            "with certainty. Declare the categories, or choose an accounting with δ > 0"
+        )
+
+
+def require_readable_open(table: OpenTable) -> None:
+    """Read the table once and keep nothing: one that cannot be read must fail before anything is reserved."""
+    columns = _open_columns(table.schema)
+    stand_ins = [
+        replace(c, categories=(c.other,)) if isinstance(c, Category) else on_grid(c, first_grid(c)) for c in columns
+    ]
+    require_readable(table.with_schema(table.schema.with_columns(*stand_ins)))
+
+
+class Finder(Account):
+    """Reads a table whose domain is still open, at a price; hands over to the Curator once it is closed."""
+
+    def __init__(self, table: OpenTable, budget_filter: Filter, ledger: Ledger, release: str, noise: Noise) -> None:
+        super().__init__(budget_filter, ledger, release, noise)
+        self._table = table
+
+    @property
+    def schema(self) -> Schema:
+        """The schema with its open facts."""
+        return self._table.schema
+
+    @property
+    def delta_units(self) -> int:
+        """What is left of the δ set aside for thresholds, in units of 10⁻¹⁸."""
+        return self._filter.limit.delta_units - self._filter.spent.delta_units
+
+    def find_values(self, name: str, cost: float, failure: float) -> list[Label]:
+        """The values of a labelled column that many records hold, in alphabetical order.
+
+        Sensitivity: one record holds one value, so the counts move as those of a marginal do. A value held by one
+        record alone passes the threshold with probability at most `failure`, which the event checks.
+        """
+        squared = counts_sensitivity(self.adjacency).l2_squared
+        sigma = math.sqrt(squared / (2 * affordable(cost)))
+        event = ThresholdEvent(
+            what=f"values of {name}",
+            sigma=sigma,
+            l2_squared=squared,
+            threshold=threshold(sigma, failure),
+            failure=failure,
+            noise=self._gaussian_kind(),
+        )
+
+        def read(_: Sequence[int]) -> list[bytes]:
+            found = self._table.count_values(name)
+            noisy = found.counts + self._draw(event, len(found.counts))
+            released = [label for label, count in zip(found.labels, noisy, strict=True) if count >= event.threshold]
+            return [json.dumps(sorted(released)).encode()]
+
+        labels: list[Label] = json.loads(self._answers([event], read)[0])
+        return labels
+
+    def curator(self, schema: Schema) -> tuple[Curator, Source]:
+        """The same release going on behind a schema that leaves nothing open."""
+        source = self._table.with_schema(schema)
+        return Curator(source, self._filter, self._ledger, self._release, self._noise, self._asked), source
+
+
+def threshold(sigma: float, failure: float) -> int:
+    """The smallest whole threshold that a count of one passes with probability at most `failure`."""
+    reach = 2 + math.floor(-NormalDist().inv_cdf(failure) * sigma)
+    while normal_tail((reach - 2) / sigma) > failure:
+        reach += 1
+    return reach
+
+
+def close_schema(finder: Finder, share: float) -> Schema:
+    """Close a schema with `share` of the budget, equally over the open columns."""
+    schema = finder.schema
+    columns = _open_columns(schema)
+    cost = share * finder.total / len(columns)
+    labelled = [c for c in columns if isinstance(c, Category)]
+    measured = [c for c in columns if isinstance(c, Measured)]
+    closed: list[Column] = []
+    # one unit less, because a cost is rounded up to whole units
+    failure = (finder.delta_units // len(labelled) - 1) / DELTA_UNIT if labelled else 0.0
+    for column in labelled:
+        closed.append(_with_categories(column, finder.find_values(column.name, cost, failure)))
+    if measured:
+        closed += _bounded(finder, measured, cost / 2)
+    return schema.with_columns(*closed)
+
+
+def _open_columns(schema: Schema) -> list[Category | Measured]:
+    return [c for c in schema.modelled if c.open_fields and isinstance(c, Category | Measured)]
+
+
+def _with_categories(column: Category, labels: Sequence[Label]) -> Category:
+    # a column in which nothing stands out says nothing: all of it is the other bucket
+    found = tuple(labels) or (column.other,)
+    return replace(column, categories=found)
+
+
+def _bounded(finder: Finder, columns: Sequence[Measured], cost: float) -> list[Column]:
+    """Two rounds of noisy counts on public grids."""
+    coarse = [first_grid(c) for c in columns]
+    counts = _counts(finder, columns, coarse, cost, "coarse public grid")
+    fine = [second_grid(c, g, *found) for c, g, found in zip(columns, coarse, counts, strict=True)]
+    counts = _counts(finder, columns, fine, cost, "fine public grid")
+    return [close_column(c, g, *found) for c, g, found in zip(columns, fine, counts, strict=True)]
+
+
+def _counts(
+    finder: Finder, columns: Sequence[Measured], grids: Sequence[Edges], cost: float, word: str
+) -> list[tuple[FloatArray, float]]:
+    """Noisy counts of each column between the edges of its grid, and their noise."""
+    cut = [on_grid(c, g) for c, g in zip(columns, grids, strict=True)]
+    names = {c.name for c in cut}
+    rest = [Drop(c.name) for c in finder.schema if c.name not in names]
+    curator, _ = finder.curator(finder.schema.with_columns(*cut, *rest))
+    mechanism = "laplace" if finder.accounting is Accounting.PURE else "gaussian"
+    noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, what=word)
+    return [(m.values[: c.ordinary].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

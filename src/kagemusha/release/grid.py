@@ -1,0 +1,166 @@
+"""Bounds and bin edges of measured columns, found on public grids that no record can move.
+
+A first grid covers everything a column of its kind could hold: powers of two, or years. Cells whose noisy count
+stands out of the noise say where the values lie. A second, finer grid between those bounds gives the quantiles.
+Values beyond the bounds, however extreme, are clipped into the end bins like any value outside a declared domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import FloatArray
+from kagemusha.schema import Date, Integer, Measured, Moment, Real
+
+BINS = 32
+"""Bins of a column that does not say how many."""
+
+_CELLS = 64
+_SPLITS = 2
+_YEARS = (1800, 2200)
+_OCTAVES = 128
+_CLOSEST = 2.0**-16
+
+Edges = tuple[Any, ...]
+
+
+def first_grid(column: Measured) -> Edges:
+    """The public edges that say in which order of magnitude (or year) the values lie."""
+    edges: list[Any]
+    if isinstance(column, Moment):
+        edges = [_moment(column, datetime(year, 1, 1)) for year in range(_YEARS[0], _YEARS[1] + 1)]
+    elif isinstance(column, Real):
+        powers = [2.0**k for k in range(-_OCTAVES, _OCTAVES + 1)]
+        edges = [-1e299, *(-p for p in reversed(powers)), 0.0, *powers, 1e299]
+    else:
+        whole = [2**k for k in range(53)]
+        edges = [1 - 2**53, *(-p for p in reversed(whole)), 0, *whole, 2**53 - 1]
+    return _within(column, edges)
+
+
+def _within(column: Any, edges: Sequence[Any]) -> Edges:
+    """The edges between the bounds that are declared."""
+    inside = [
+        e for e in edges if (column.lower is None or e > column.lower) and (column.upper is None or e < column.upper)
+    ]
+    low = [] if column.lower is None else [column.lower]
+    high = [] if column.upper is None else [column.upper]
+    found = (*low, *inside, *high)
+    return found if len(found) > 1 else (*found, _next(column, found[0]))
+
+
+def _next(column: Any, edge: Any) -> Any:
+    if isinstance(column, Moment):
+        return _from_axis(column, [column._number(edge) + 1])[0]
+    return edge + 1
+
+
+def on_grid(column: Any, edges: Edges) -> Any:
+    """The column cut at these edges and nowhere else."""
+    return replace(column, bins=None, edges=edges)
+
+
+def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Edges:
+    """Finer edges between the outermost cells whose noisy count stands out.
+
+    The end cells of the first grid hold whatever lies beyond it and do not count, unless the bound is declared.
+    """
+    first = 0 if column.lower is not None or len(counts) < 3 else 1
+    last = len(counts) - (0 if column.upper is not None or len(counts) < 3 else 1)
+    standing = first + np.flatnonzero(counts[first:last] > _stands_out(len(counts), sigma))
+    if not len(standing):
+        standing = np.array([first + int(np.argmax(counts[first:last]))])
+    low = 0 if column.lower is not None else int(standing[0])
+    high = len(counts) if column.upper is not None else int(standing[-1]) + 1
+    coarse = _axis(on_grid(column, edges))[low : high + 1]
+    parts = [np.linspace(a, b, _SPLITS + 1) for a, b in pairwise(coarse)]
+    fine = np.concatenate([*parts, np.linspace(coarse[0], coarse[-1], _CELLS + 1)])
+    if not isinstance(column, Real):
+        fine = np.rint(fine)
+    rising = np.unique(fine)
+    # powers of two crowd around zero; edges much closer than a bin could be are one
+    apart = np.append(True, np.diff(rising) > _CLOSEST * (coarse[-1] - coarse[0]))
+    return _from_axis(column, rising[apart].tolist())
+
+
+def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Any:
+    """The column with bounds and about equally filled bins, from noisy counts on the second grid."""
+    low, high = 0, len(counts)
+    reached = _stands_out(len(counts), sigma)
+    depth = 3 * sigma * np.sqrt(np.arange(1, len(counts) + 1))
+    if column.lower is None:
+        low = _first(counts, reached, depth)
+    if column.upper is None:
+        high = len(counts) - _first(counts[::-1], reached, depth)
+    if high <= low:
+        low, high = 0, len(counts)
+    bins = column.bins or BINS
+    axis = _axis(on_grid(column, edges))
+    if isinstance(column, Integer) and axis[high] - axis[low] <= bins:
+        # the last cell of the whole grid is closed, every other one ends before its right edge
+        end = int(axis[high]) - (high < len(counts))
+        lower = column.lower if column.lower is not None else int(axis[low])
+        return replace(
+            column, lower=lower, upper=column.upper if column.upper is not None else end, bins=None, edges=None
+        )
+    cuts = _quantile_cuts(counts[low:high], bins)
+    return on_grid(column, tuple(edges[low + cut] for cut in cuts))
+
+
+def _first(counts: FloatArray, reached: float, depth: FloatArray) -> int:
+    """The first cell from which on there is something: it stands out, or all up to it do together."""
+    found = np.flatnonzero((counts > reached) | (np.cumsum(counts) > depth))
+    return int(found[0]) if len(found) else 0
+
+
+def _stands_out(cells: int, sigma: float) -> float:
+    """More than the largest of so many noise draws is likely to be."""
+    return sigma * (math.sqrt(2 * math.log(max(2, cells))) + 1)
+
+
+def _quantile_cuts(counts: FloatArray, bins: int) -> list[int]:
+    """Positions of edges that cut noisy counts into at most `bins` about equal parts, both ends included."""
+    running = np.maximum(_rising(np.cumsum(counts)), 0.0)
+    if running[-1] <= 0:
+        running = np.arange(1.0, len(counts) + 1)
+    targets = running[-1] * np.arange(1, bins) / bins
+    inner = 1 + np.searchsorted(running, targets)
+    # a cell that holds several quantiles is a bin of its own: cut before it, too
+    crowded = inner[:-1][np.diff(inner) == 0] - 1
+    cuts = np.unique(np.concatenate([[0], inner, crowded, [len(counts)]]))
+    return [int(cut) for cut in cuts if 0 <= cut <= len(counts)]
+
+
+def _rising(values: FloatArray) -> FloatArray:
+    """The nearest non-decreasing sequence (isotonic regression)."""
+    from scipy.optimize import isotonic_regression
+
+    fitted: FloatArray = isotonic_regression(values).x.copy()
+    return fitted
+
+
+def _axis(column: Measured) -> NDArray[Any]:
+    """The edges of a column as numbers on its axis."""
+    return np.append(column.starts, column.high)
+
+
+def _from_axis(column: Any, numbers: Sequence[Any]) -> Edges:
+    if isinstance(column, Real):
+        return tuple(float(x) for x in numbers)
+    whole = [round(x) for x in numbers]
+    if not isinstance(column, Moment):
+        return tuple(whole)
+    moments = np.array(whole, dtype=np.int64).astype(f"M8[{column.unit}]").astype("M8[us]").tolist()
+    return tuple(_moment(column, moment) for moment in moments)
+
+
+def _moment(column: Moment, moment: datetime) -> date:
+    return moment.date() if isinstance(column, Date) else moment

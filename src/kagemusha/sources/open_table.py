@@ -1,0 +1,128 @@
+"""A private table whose schema still leaves categories or bounds open: it can be asked which values it holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import IntArray
+from kagemusha.encoding.arrow import label_text
+from kagemusha.encoding.frames import arrow_column, check_names, open_frame
+from kagemusha.encoding.sql import as_text, check_stored
+from kagemusha.errors import DataError, SchemaError
+from kagemusha.schema import Label, Labelled, Schema
+from kagemusha.schema.rawfile import connect, open_file, shielded
+from kagemusha.sources.file import FileSource
+from kagemusha.sources.frame import FrameSource
+from kagemusha.sources.protocol import Source
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """Every label a column holds and how often, most frequent first. Private: do not store, print or return it."""
+
+    labels: tuple[Label, ...]
+    counts: IntArray
+
+    def __repr__(self) -> str:
+        return "ValueCounts(<private>)"
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[str | None, int]], make: type[Label]) -> ValueCounts:
+        """Texts with their counts, made labels of one type; missing values and what no schema can hold left out."""
+        sums: dict[str, int] = {}
+        for text, count in found:
+            if text and "\0" not in text and text.encode("utf-8", "ignore").decode() == text:
+                sums[text] = sums.get(text, 0) + int(count)
+        # rare values last: one record more or less then leaves the place of all others as it is
+        texts = sorted(sums, key=lambda text: (-sums[text], text))
+        labels = tuple(text == "true" if make is bool else make(text) for text in texts)
+        return cls(labels, np.array([sums[text] for text in texts], dtype=np.int64))
+
+
+class OpenTable(ABC):
+    """A private table before its domain is known. Every answer is exact and private; only a release may ask."""
+
+    schema: Schema
+
+    @abstractmethod
+    def count_values(self, name: str) -> ValueCounts:
+        """Every label of a labelled column with its count."""
+
+    @abstractmethod
+    def with_schema(self, schema: Schema) -> Source:
+        """The same table behind a schema that leaves nothing open."""
+
+    def _labelled(self, name: str) -> Labelled:
+        column = self.schema[name]
+        assert isinstance(column, Labelled)
+        return column
+
+
+class OpenFrame(OpenTable):
+    """A frame in memory."""
+
+    def __init__(self, frame: Any, schema: Schema) -> None:
+        self.schema = schema
+        self._frame = frame
+        opened = open_frame(frame)
+        check_names(opened.columns, schema)
+        if not len(opened):
+            raise DataError("the table has no rows")
+
+    def count_values(self, name: str) -> ValueCounts:
+        """Every label with its count."""
+        import pyarrow as pa
+
+        column = self._labelled(name)
+        values = arrow_column(open_frame(self._frame), name)
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if pa.types.is_nested(kind):
+            raise SchemaError(f"column {name!r} is declared {column.kind}, but the table stores it as {kind}; drop it")
+        found = ((label_text(pair["values"]), pair["counts"]) for pair in values.value_counts().to_pylist())
+        make = bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else str
+        return ValueCounts.of(found, make)
+
+    def with_schema(self, schema: Schema) -> Source:
+        """The same frame behind a closed schema."""
+        return FrameSource(self._frame, schema)
+
+
+class OpenFile(OpenTable):
+    """A CSV or Parquet file."""
+
+    def __init__(self, path: str | PathLike[str], schema: Schema) -> None:
+        self.schema = schema
+        self._path = path
+        self._file = open_file(path)
+        check_names(self._file.names, schema, str(path))
+
+    def count_values(self, name: str) -> ValueCounts:
+        """Every label with its count, grouped by DuckDB in one pass over the file."""
+        at = self._file.names.index(name)
+        stored = self._file.stored[at]
+        check_stored(self._labelled(name), stored)
+        query = (
+            f"SELECT {as_text(self._file.source(at), stored)} AS label, count(*) FROM {self._file.scan()} GROUP BY 1"
+        )
+        self._file.check_unchanged()
+        connection = connect()
+        try:
+            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
+        finally:
+            connection.close()
+        return ValueCounts.of(found, {"boolean": bool, "integer": int}.get(stored, str))
+
+    def with_schema(self, schema: Schema) -> Source:
+        """The same file behind a closed schema."""
+        return FileSource(self._path, schema)
+
+
+def open_table(table: Any, schema: Schema) -> OpenTable:
+    """A frame or file whose schema leaves facts open; raises what `open_source` raises."""
+    return OpenFile(table, schema) if isinstance(table, str | PathLike) else OpenFrame(table, schema)
