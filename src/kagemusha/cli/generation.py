@@ -33,7 +33,7 @@ def gaussian_generation(
     pld: Annotated[bool, typer.Option("--pld/--no-pld", help="Also compose numerically (some seconds).")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """What is the randomness of drawing from N(mean, covariance) worth, with no noise added at all?
+    """What is the randomness of drawing from N(mean, covariance) worth, with no noise added at all.
 
     Theorems 3.1 and 3.2 of Miura et al., their paper's conversion, the optimal one, and numerical composition.
     """

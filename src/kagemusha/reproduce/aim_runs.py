@@ -61,7 +61,9 @@ def fitted(source: Source, method: str, epsilon: float, seed: int, *, delta: flo
     return fit(create(METHODS.get(method, method)), source, Budget(epsilon, delta), simulation=seed)
 
 
-def run_one(table: PaperTable, source: Source, method: str, seed: int, *, learners: Sequence[str], quick: bool) -> Result:
+def run_one(
+    table: PaperTable, source: Source, method: str, seed: int, *, learners: Sequence[str], quick: bool
+) -> Result:
     """Fit, sample as many rows as the table has, and measure everything."""
     model = fitted(source, method, 1.0, seed)
     codes = model.sample_codes(table.table.rows, rng=np.random.default_rng(seed))
@@ -71,13 +73,23 @@ def run_one(table: PaperTable, source: Source, method: str, seed: int, *, learne
     scores = classify(double, table.table, table.target, models=learners, rows=rows, seed=seed) if learners else {}
     real, ours = information_matrix(table.table), information_matrix(double)
     return Result(
-        method, seed, (one, two, three), {name: float(s["accuracy"]) for name, s in scores.items()},
-        ours.values.tolist(), ours.mean_absolute_difference(real),
+        method,
+        seed,
+        (one, two, three),
+        {name: float(s["accuracy"]) for name, s in scores.items()},
+        ours.values.tolist(),
+        ours.mean_absolute_difference(real),
     )
 
 
 def all_runs(
-    table: PaperTable, folder: Path, *, repeat: int, learners: Sequence[str], quick: bool, progress: Callable[[str, float], None]
+    table: PaperTable,
+    folder: Path,
+    *,
+    repeat: int,
+    learners: Sequence[str],
+    quick: bool,
+    progress: Callable[[str, float], None],
 ) -> list[Result]:
     """Every method, `repeat` times; a run whose file is there is not repeated."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,9 @@ def optimistic_epsilon(events: Sequence[Event], delta: float) -> float:
     if gaussian:
         parts.append(
             pld.from_gaussian_mechanism(
-                1 / math.sqrt(2 * gaussian), pessimistic_estimate=False, value_discretization_interval=interval,
+                1 / math.sqrt(2 * gaussian),
+                pessimistic_estimate=False,
+                value_discretization_interval=interval,
                 use_connect_dots=False,
             )
         )

@@ -66,6 +66,4 @@ def _panel(axes: Any, adjacency: str, title: str, methods: list[Method]) -> None
 
 
 def _label(axes: Any, orders: list[float], values: list[float], text: str, colour: str) -> None:
-    axes.annotate(
-        text, (orders[-1], values[-1]), xytext=(4, 0), textcoords="offset points", color=colour, va="center"
-    )
+    axes.annotate(text, (orders[-1], values[-1]), xytext=(4, 0), textcoords="offset points", color=colour, va="center")

@@ -50,7 +50,9 @@ def data_folder() -> Path:
     """The folder with the real data sets; DataError tells how to get them."""
     where = os.environ.get("KAGEMUSHA_DATA", "")
     if not where or not Path(where).is_dir():
-        raise DataError("set KAGEMUSHA_DATA to the folder with adult.parquet and bank_additional_full.parquet (docs/data.md)")
+        raise DataError(
+            "set KAGEMUSHA_DATA to the folder with adult.parquet and bank_additional_full.parquet (docs/data.md)"
+        )
     return Path(where)
 
 
