@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from family import run, table
@@ -47,7 +49,7 @@ def test_error_falls_with_epsilon(name: str) -> None:
     for epsilon in (0.01, 0.1, 1, 10, 100, 1000):
         runs = [run(create(name), DOMAIN, CODES, Budget(epsilon, 1e-9), seed).fitted for seed in range(2)]
         means.append(np.mean([two_way_error(fitted) for fitted in runs]))
-    for worse, better in zip(means, means[1:], strict=False):
+    for worse, better in pairwise(means):
         assert better <= 1.1 * worse + 0.005
     assert means[-1] < 0.25 * means[0]
 
@@ -131,8 +133,8 @@ def test_a_column_too_wide_is_named_before_anything_is_spent(name: str) -> None:
     domain = Domain(("a", "serial"), (2, 20_000_000))
     with pytest.raises(ModelTooLarge, match="serial"):
         create(name).plan(domain, BUDGET)
-    result = pytest.raises(ModelTooLarge, run, create(name), domain, np.zeros((1, 2), dtype=np.int64), BUDGET)
-    assert "serial" in str(result.value)
+    with pytest.raises(ModelTooLarge, match="serial"):
+        run(create(name), domain, np.zeros((1, 2), dtype=np.int64), BUDGET)
 
 
 def test_a_clique_asked_for_by_name_must_fit() -> None:

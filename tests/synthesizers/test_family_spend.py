@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from family import Run, Spy, run, table
 
 from kagemusha.graphical import Estimate, MarkovField
 from kagemusha.privacy.adjacency import Adjacency
@@ -16,7 +17,6 @@ from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import adaptive, kage, mst
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import create
-from family import Run, Spy, run, table
 
 MEMBERS = ("aim", "aim-k3", "aim-noinit", "aim-lap", "aim-gdp", "mst", "kage", "independent")
 

@@ -108,6 +108,7 @@ class Adaptive(Synthesizer):
         if not measured:
             return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells)
         cells = tree_cells(domain, [m.clique for m in measured])
+        # to the minimum: a round that stopped short of it would seem to have moved little, and anneal too soon
         return self._fitted(curator, measured, before, max(60.0, ROUND_WORK / cells))
 
     def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField) -> MarkovField:

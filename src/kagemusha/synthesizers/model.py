@@ -140,5 +140,6 @@ def load_model(path: str | Path) -> Model:
 
 
 def _round(told: Mapping[str, Any]) -> Round:
-    known = {key: math.nan if value is None else value for key, value in told.items()}
-    return Round(**{**known, "clique": tuple(told["clique"])})
+    known: dict[str, Any] = {key: math.nan if value is None else value for key, value in told.items()}
+    known["clique"] = tuple(told["clique"])
+    return Round(**known)
