@@ -1,0 +1,101 @@
+"""The publishable quality statement of a release: expected error and verdicts, as JSON and as a page.
+
+Everything in it follows from what was released, so it may lie beside the doubles; it never reads the real table.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from kagemusha.evaluation.expected_error import CARE, LEVEL, USE, ErrorInterval, ExpectedError, expected_error
+from kagemusha.evaluation.plots import VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
+from kagemusha.synthesizers.model import Model
+
+FORMAT = "kagemusha-quality/1"
+NAME, PAGE = "quality.json", "quality.html"
+
+MOST_DRAWN = 40
+"""Columns in a map of pairs."""
+
+IN_WORDS = {
+    "counts": "its counts were measured",
+    "interaction": "its interaction was measured",
+    "score": "its dependence was measured, its table was not",
+    "selection": "it was worth measuring less than what was measured",
+    "columns": "only its columns are known",
+}
+
+
+@cache
+def template(name: str) -> Any:
+    """One of the room's page templates."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    text = files("kagemusha.evaluation").joinpath(f"templates/{name}").read_text(encoding="utf-8")
+    return environment.from_string(text)
+
+
+def quality_files(model: Model, *, rows: int | None = None) -> dict[str, bytes]:
+    """File name → content of the quality statement; the same model gives the same bytes."""
+    expected = expected_error(model, rows=rows)
+    return {NAME: to_json(expected).encode(), PAGE: page(model, expected).encode()}
+
+
+def to_json(expected: ExpectedError) -> str:
+    """The statement for machines."""
+    document = {
+        "format": FORMAT,
+        "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released numbers only",
+        "holds": LEVEL,
+        "verdicts": {
+            "use": f"surely below {USE}",
+            "use with care": f"surely below {CARE}",
+            "do not use": "may be above",
+        },
+        "columns": [_interval(i) for i in expected.columns],
+        "pairs": [_interval(i) for i in expected.pairs],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _interval(one: ErrorInterval) -> dict[str, Any]:
+    return {
+        "columns": list(one.clique),
+        "low": float(f"{one.low:.4g}"),
+        "high": float(f"{one.high:.4g}"),
+        "verdict": one.verdict,
+        "known from": one.known_from,
+    }
+
+
+def page(model: Model, expected: ExpectedError) -> str:
+    """The statement for people: one page without scripts or links."""
+    names = model.domain.names[:MOST_DRAWN]
+    rendered: str = template("quality.html").render(
+        dataset=model.certificate.dataset,
+        rows=model.rows,
+        words=in_words(expected),
+        picture=verdict_picture(names, expected) if len(names) > 1 else "",
+        keys=[(verdict, VERDICT_COLOURS[verdict], VERDICT_MARKS[verdict]) for verdict in VERDICT_COLOURS],
+        columns=expected.columns,
+        pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
+        known=IN_WORDS,
+        level=round(100 * LEVEL),
+        use=50 * USE,
+        care=50 * CARE,
+    )
+    return rendered
+
+
+def in_words(expected: ExpectedError) -> str:
+    """The statement in a sentence or two."""
+    counted = expected.counted()
+    total = len(expected.pairs)
+    if not total:
+        return "There is one column; its counts carry the error given below."
+    parts = [f"{n} {'pair' if n == 1 else 'pairs'}: {verdict}" for verdict, n in counted.items() if n]
+    return f"Of {total} pairs of columns: " + "; ".join(parts) + "."

@@ -1,0 +1,165 @@
+"""The report: one HTML file with everything inside, words first. INTERNAL on every page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kagemusha import __version__
+from kagemusha.errors import UsageError
+from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
+from kagemusha.evaluation.learners import in_words
+from kagemusha.evaluation.ml_utility import Utility
+from kagemusha.evaluation.plots import (
+    VERDICT_COLOURS,
+    VERDICT_MARKS,
+    budget_picture,
+    column_picture,
+    pair_picture,
+    verdict_picture,
+)
+from kagemusha.evaluation.projectable import shares
+from kagemusha.evaluation.quality import MOST_DRAWN, template
+from kagemusha.evaluation.quality import in_words as expected_in_words
+from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.schema import Clique
+from kagemusha.synthesizers.model_file import write_whole
+
+SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "auprc": "AUPRC", "r2": "R²", "mae": "mean error", "rmse": "RMSE"}
+
+
+def write_report(evaluation: Evaluation, path: Path, *, title: str = "", beside_release: bool = False) -> None:
+    """Write the page; refuses a folder that holds a release unless told that this is wanted."""
+    if not beside_release:
+        refuse_beside_release(path)
+    write_whole(path, render(evaluation, title=title).encode())
+
+
+def refuse_beside_release(path: Path) -> None:
+    """An INTERNAL page in a release folder would be handed out with it one day."""
+    if (path.resolve().parent / "certificate.json").exists():
+        raise UsageError(
+            f"{path}: its folder holds a release, and this report reads real data (INTERNAL). "
+            "Choose an --out elsewhere, or add --force if nobody will hand out that folder"
+        )
+
+
+def render(evaluation: Evaluation, *, title: str = "") -> str:
+    """The page; the same evaluation always gives the same bytes."""
+    page: str = template("report.html").render(
+        title=title or "synthetic table",
+        internal=INTERNAL,
+        version=__version__,
+        rows_real=evaluation.real.rows,
+        rows_synthetic=evaluation.synthetic.rows,
+        verdict=verdict(evaluation),
+        figures=figures(evaluation),
+        sentences=sentences(evaluation),
+        columns=_columns(evaluation),
+        pairs=_pairs(evaluation),
+        utilities=[_utility(one) for one in evaluation.utilities],
+        missingness=evaluation.missingness,
+        gaps=sorted(evaluation.missingness.dependence, key=lambda d: -d.error)[:8],
+        queries=evaluation.queries,
+        asked=evaluation.asked.answers,
+        discriminator=evaluation.discriminator,
+        correlations=_correlations(evaluation),
+        release=_release(evaluation),
+        keys=[(name, VERDICT_COLOURS[name], VERDICT_MARKS[name]) for name in VERDICT_COLOURS],
+        kway=evaluation.kway,
+    )
+    return page
+
+
+def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
+    found = []
+    for distance in evaluation.columns:
+        column = evaluation.real.modelled[distance.column]
+        real, synthetic = (shares(t.project((column.name,))) for t in (evaluation.real, evaluation.synthetic))
+        found.append(
+            {
+                "distance": distance,
+                "picture": column_picture(column, real, synthetic),
+                "unseen": evaluation.unseen[column.name],
+                "gaps": column.missing_code is not None,
+            }
+        )
+    return found
+
+
+def _drawn(evaluation: Evaluation) -> tuple[str, ...]:
+    """The columns in the maps: all, or those with the worst pairs."""
+    names = evaluation.real.domain.names
+    if len(names) <= MOST_DRAWN or 2 not in evaluation.kway:
+        return names
+    worst: dict[str, float] = dict.fromkeys(names, 0.0)
+    for pair, error in zip(evaluation.kway[2].cliques, evaluation.kway[2].errors, strict=True):
+        for name in pair:
+            worst[name] = max(worst[name], float(error))
+    kept = set(sorted(names, key=lambda name: -worst[name])[:MOST_DRAWN])
+    return tuple(name for name in names if name in kept)
+
+
+def _pairs(evaluation: Evaluation) -> dict[str, Any] | None:
+    if 2 not in evaluation.kway:
+        return None
+    names = _drawn(evaluation)
+    errors = {pair: float(e) for pair, e in zip(evaluation.kway[2].cliques, evaluation.kway[2].errors, strict=True)}
+    sides: list[dict[Clique, float]] = []
+    for matrix in (evaluation.information.real, evaluation.information.synthetic):
+        place = {name: i for i, name in enumerate(matrix.names)}
+        sides.append(
+            {(a, b): float(matrix.values[place[a], place[b]]) for i, a in enumerate(names) for b in names[i + 1 :]}
+        )
+    difference: dict[Clique, float] = {pair: abs(sides[0][pair] - sides[1][pair]) for pair in sides[0]}
+    return {
+        "all": len(names) == len(evaluation.real.domain),
+        "errors": pair_picture(names, errors, "two-way error"),
+        "worst": evaluation.kway[2].worst(10),
+        "real": pair_picture(names, sides[0], "mutual information in the real table, in nats"),
+        "synthetic": pair_picture(names, sides[1], "mutual information in the synthetic table, in nats"),
+        "difference": pair_picture(names, difference, "absolute difference of mutual information, in nats"),
+        "information": evaluation.information,
+    }
+
+
+def _correlations(evaluation: Evaluation) -> dict[str, Any]:
+    found = evaluation.correlations
+    worst = sorted(found.pearson.items(), key=lambda item: -abs(item[1][0] - item[1][1]))[:6]
+    return {
+        "pearson": found.difference(found.pearson),
+        "association": found.difference(found.association),
+        "worst": worst,
+    }
+
+
+def _utility(one: Utility) -> dict[str, Any]:
+    scores = [name for name in SCORES if name in one.floor]
+    return {
+        "target": one.target,
+        "labels": one.labels,
+        "scores": [SCORES[name] for name in scores],
+        "rows": [
+            {
+                "name": in_words(name, labels=one.labels),
+                "cells": [(f"{one.synthetic[name][s]:.3f}", f"{one.ceiling[name][s]:.3f}") for s in scores],
+            }
+            for name in one.synthetic
+        ],
+        "floor": [f"{one.floor[s]:.3f}" for s in scores],
+    }
+
+
+def _release(evaluation: Evaluation) -> dict[str, Any] | None:
+    model, expected = evaluation.model, evaluation.expected
+    if model is None or expected is None:
+        return None
+    names = _drawn(evaluation)
+    return {
+        "certificate": model.certificate,
+        "trace": model.trace,
+        "budget": budget_picture(model.trace) if len(model.trace) > 1 and model.trace[0].spent < 1 else "",
+        "words": expected_in_words(expected),
+        "verdicts": verdict_picture(names, expected) if len(names) > 1 else "",
+        "expected": expected,
+    }

@@ -1,0 +1,126 @@
+"""The report's first page: what the numbers mean, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kagemusha.evaluation.evaluate import Evaluation
+from kagemusha.evaluation.learners import in_words
+from kagemusha.evaluation.ml_utility import Utility
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number for the top of the page."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def verdict(evaluation: Evaluation) -> str:
+    """One sentence about the whole."""
+    error = evaluation.kway[min(2, max(evaluation.kway))].mean
+    if error <= 0.05:
+        return "These doubles follow the real table closely."
+    if error <= 0.15:
+        return "These doubles follow the real table in the large; look at small groups with care."
+    return "These doubles follow the real table only roughly."
+
+
+def figures(evaluation: Evaluation) -> list[Figure]:
+    """The headline numbers."""
+    names = {1: "columns", 2: "pairs", 3: "triples"}
+    found = [
+        Figure(
+            f"{k}-way error",
+            percent(errors.mean),
+            f"{percent(errors.mean / 2)} of doubles stand in a wrong cell, mean over {names.get(k, f'sets of {k}')}",
+        )
+        for k, errors in evaluation.kway.items()
+    ]
+    information = evaluation.information
+    if len(information.real.names) > 1:
+        found.append(
+            Figure(
+                "mutual information",
+                f"{information.mean_absolute_difference:.4f}",
+                f"mean difference over pairs, in nats; {percent(information.kept, 0)} of the real dependence is there",
+            )
+        )
+    found.append(
+        Figure(
+            "a query on two columns",
+            f"± {percent(evaluation.queries.mean, 2)}",
+            f"mean error of random counts; 95 of 100 are off by less than {percent(evaluation.queries.quantile(0.95))}",
+        )
+    )
+    if evaluation.discriminator is not None:
+        found.append(
+            Figure("discriminator", f"{evaluation.discriminator.auroc:.2f}", evaluation.discriminator.in_words)
+        )
+    return found
+
+
+def sentences(evaluation: Evaluation) -> list[str]:
+    """What a careful colleague would add."""
+    found = [_about_columns(evaluation)]
+    if 2 in evaluation.kway:
+        pair, error = evaluation.kway[2].worst(1)[0]
+        found.append(
+            f"The pair {' × '.join(pair)} is kept worst: {percent(error / 2)} of doubles stand in a wrong cell."
+        )
+    found += [_about_utility(one) for one in evaluation.utilities]
+    found += _about_gaps(evaluation)
+    lost = {name: only[0] for name, only in evaluation.unseen.items() if only[0]}
+    if lost:
+        most = max(lost, key=lambda name: lost[name])
+        found.append(
+            f"Values that occur in the real table but in no double: {sum(lost.values())}, most of them in {most}."
+        )
+    expected = evaluation.expected
+    if expected is not None and expected.pairs and 2 in evaluation.kway:
+        errors = dict(zip(evaluation.kway[2].cliques, evaluation.kway[2].errors, strict=True))
+        held = [i.low <= errors[i.clique] <= i.high for i in expected.pairs if i.clique in errors]
+        found.append(f"The publishable intervals of the release held for {sum(held)} of {len(held)} pairs.")
+    return found
+
+
+def _about_columns(evaluation: Evaluation) -> str:
+    worst = max(evaluation.columns, key=lambda column: column.total_variation)
+    if worst.total_variation < 0.02:
+        return (
+            f"Every column alone is right to within 2 %; the worst is {worst.column}, {percent(worst.total_variation)}."
+        )
+    return (
+        f"The column {worst.column} is kept worst: {percent(worst.total_variation)} of its values would have to change."
+    )
+
+
+def _about_utility(one: Utility) -> str:
+    score = one.headline
+    best = max(one.synthetic, key=lambda name: one.synthetic[name][score])
+    reached, ceiling, floor = one.synthetic[best][score], one.ceiling[best][score], one.floor[score]
+    name = in_words(best, labels=one.labels)
+    shown = (percent(v) if one.labels else f"{v:.3f}" for v in (reached, ceiling, floor))
+    what = "accuracy" if one.labels else "R²"
+    text = "Predicting {} for real people: a {} trained on doubles reaches {} {}; trained on people {}; by the same answer for everybody {}."
+    reached_text, ceiling_text, floor_text = shown
+    return text.format(one.target, name, what, reached_text, ceiling_text, floor_text)
+
+
+def _about_gaps(evaluation: Evaluation) -> list[str]:
+    worst = evaluation.missingness.worst
+    if worst is None:
+        return []
+    if worst.error < 0.02:
+        return ["Gaps are where they were: given any other column their rate is right to within 2 %."]
+    return [
+        f"Gaps of {worst.column} depend on {worst.on} differently than in the real table: "
+        f"their rate is off by {percent(worst.error)} on average."
+    ]
