@@ -39,7 +39,7 @@ class Report:
             "# AIM: the paper's figures and tables, and ours",
             f"Made by `{self.command}`. ε = 1, δ = 10⁻⁹, add-remove adjacency, {_runs(self.results)} runs each; simulated noise. "
             "`kage` is our own synthesizer; the paper does not have it. Accuracy is that of a model trained on synthetic rows and "
-            "tested on all real rows; the paper does not say which real rows it tested on. Its `bayes` is DataSynthesizer's PrivBayes; "
+            "tested on all real rows; the paper does not say which real rows it tested on, nor the settings of its learners. Our tree has leaves of at least 0.16 % of the rows; our SVM is trained on 10,000 of them (3,000 with --quick). Its `bayes` is DataSynthesizer's PrivBayes; "
             "ours is our own, under zCDP.",
             "## Claims",
             _table(

@@ -69,7 +69,7 @@ def run_one(
     codes = model.sample_codes(table.table.rows, rng=np.random.default_rng(seed))
     double = CodedTable.of_codes(table.schema, codes)
     one, two, three = (kway_errors(table.table, double, k).mean for k in (1, 2, 3))
-    rows = {"svm": 3_000 if quick else None}
+    rows = {"svm": 3_000 if quick else 10_000}
     scores = classify(double, table.table, table.target, models=learners, rows=rows, seed=seed) if learners else {}
     real, ours = information_matrix(table.table), information_matrix(double)
     return Result(
