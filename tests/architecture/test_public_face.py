@@ -34,6 +34,8 @@ COMMANDS = [
     ["synth"],
     ["sample"],
     ["verify"],
+    ["evaluate"],
+    ["compare"],
     ["ledger", "show"],
     ["ledger", "cap"],
     ["ledger", "export"],

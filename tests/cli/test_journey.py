@@ -23,6 +23,8 @@ def test_from_a_csv_to_a_verified_release(run, patients: Path, tmp_path: Path) -
         "synthetic.csv",
         "certificate.json",
         "certificate.html",
+        "quality.json",
+        "quality.html",
         "schema.toml",
         "model.kage",
     }

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kagemusha import __version__
-from kagemusha.cli import account, demo, generation, ledger, reproduce, schema, synth, verify
+from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, reproduce, schema, synth, verify
 
 app = typer.Typer(
     name="kagemusha",
@@ -48,6 +48,8 @@ app.command("plan")(synth.plan)
 app.command("synth")(synth.synth)
 app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)
+app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(account.app, name="account")
 account.app.command("gaussian-generation")(generation.gaussian_generation)

@@ -134,6 +134,7 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
+    from kagemusha.evaluation.quality import quality_files
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.ledger_sqlite import open_ledger
     from kagemusha.schema import Schema
@@ -173,7 +174,8 @@ def synth(
         )
         progress("writing", 1.0)
         kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
-        certificate = write_bundle(model, folder, rows=rows, file_kind=kind, replace=force)
+        quality = quality_files(model, rows=rows)
+        certificate = write_bundle(model, folder, rows=rows, file_kind=kind, replace=force, extra=quality)
         # the ledger remembers which certificate went out, so that `verify --ledger` can tell it from another
         open_ledger(where).close_release(certificate.release, certificate.digest())
     if as_json:
@@ -196,6 +198,7 @@ def synth(
     say(f"  synthetic.{kind:<12} {rows or model.rows:,} doubles")
     say("  certificate.html       what was promised, for people")
     say("  certificate.json       the same, for `kagemusha verify`")
+    say("  quality.html           what the doubles can be used for, by their expected error (quality.json: the same)")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
     if certificate.broken_because:
         say("[red bold]ε = ∞: this is not a private release.[/] " + "; ".join(certificate.broken_because))

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import FloatArray
+from kagemusha.errors import ModelTooLarge
 from kagemusha.evaluation.projectable import CodedTable, in_batches, project_many
 from kagemusha.evaluation.released_evidence import Evidence, NoisyTable, group_sums, merged_mass
 from kagemusha.schema import Clique
@@ -88,9 +89,8 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
     drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng))
     found: dict[Clique, ErrorInterval] = {}
     for batch in in_batches(model.domain, _cliques(evidence)):
-        laid_out = [c for c in batch if model.domain.cells(c) <= LARGEST]
-        tables = dict(zip(laid_out, project_many(model, laid_out), strict=True))
-        doubles = dict(zip(laid_out, drawn.project_many(laid_out), strict=True))
+        tables = _laid_out(model, [c for c in batch if model.domain.cells(c) <= LARGEST])
+        doubles = dict(zip(tables, drawn.project_many(list(tables)), strict=True))
         for clique in batch:
             if clique not in tables:
                 found[clique] = _coupling(evidence, clique, sum(found[(n,)].high for n in clique))
@@ -101,6 +101,16 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
             rounding = float(np.abs(tables[clique] / evidence.total - doubles[clique] / drawn.rows).sum())
             found[clique] = _joined(options, rounding)
     return ExpectedError([i for c, i in found.items() if len(c) == 1], [i for c, i in found.items() if len(c) == 2])
+
+
+def _laid_out(model: Model, cliques: Sequence[Clique]) -> dict[Clique, FloatArray]:
+    """The model's tables; those it cannot compute within its own limits are left out."""
+    try:
+        return dict(zip(cliques, project_many(model, cliques), strict=True))
+    except ModelTooLarge:
+        if len(cliques) == 1:
+            return {}
+    return {c: t for clique in cliques for c, t in _laid_out(model, [clique]).items()}
 
 
 def _cliques(evidence: Evidence) -> list[Clique]:

@@ -32,6 +32,9 @@ from kagemusha.sources import OpenTable, Source
 DELTA_SHARE = 0.1
 """Share of δ that pays for the thresholds of categories."""
 
+COARSE = 0.3
+"""Share of a measured column's cost for the coarse grid; the fine one gets the rest."""
+
 
 def delta_share(schema: Schema) -> float:
     """The share of δ that discovery of this schema sets aside."""
@@ -130,7 +133,7 @@ def close_schema(finder: Finder, share: float) -> Schema:
     for column in labelled:
         closed.append(_with_categories(column, finder.find_values(column.name, cost, failure)))
     if measured:
-        closed += _bounded(finder, measured, cost / 2)
+        closed += _bounded(finder, measured, cost)
     return schema.with_columns(*closed)
 
 
@@ -147,9 +150,9 @@ def _with_categories(column: Category, labels: Sequence[Label]) -> Category:
 def _bounded(finder: Finder, columns: Sequence[Measured], cost: float) -> list[Column]:
     """Two rounds of noisy counts on public grids."""
     coarse = [first_grid(c) for c in columns]
-    counts = _counts(finder, columns, coarse, cost, "coarse public grid")
+    counts = _counts(finder, columns, coarse, COARSE * cost, "coarse public grid")
     fine = [second_grid(c, g, *found) for c, g, found in zip(columns, coarse, counts, strict=True)]
-    counts = _counts(finder, columns, fine, cost, "fine public grid")
+    counts = _counts(finder, columns, fine, (1 - COARSE) * cost, "fine public grid")
     return [close_column(c, g, *found) for c, g, found in zip(columns, fine, counts, strict=True)]
 
 

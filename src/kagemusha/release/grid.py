@@ -24,6 +24,7 @@ BINS = 32
 """Bins of a column that does not say how many."""
 
 _CELLS = 64
+_WHOLE = 256
 _SPLITS = 2
 _YEARS = (1800, 2200)
 _OCTAVES = 128
@@ -82,12 +83,15 @@ def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> 
     high = len(counts) if column.upper is not None else int(standing[-1]) + 1
     coarse = _axis(on_grid(column, edges))[low : high + 1]
     parts = [np.linspace(a, b, _SPLITS + 1) for a, b in pairwise(coarse)]
-    fine = np.concatenate([*parts, np.linspace(coarse[0], coarse[-1], _CELLS + 1)])
+    width = float(coarse[-1] - coarse[0])
+    # few whole numbers: a cell each, so that one that very many records hold becomes a bin of its own
+    cells = _CELLS if isinstance(column, Real) or width > _WHOLE else round(width)
+    fine = np.concatenate([*parts, np.linspace(coarse[0], coarse[-1], cells + 1)])
     if not isinstance(column, Real):
         fine = np.rint(fine)
     rising = np.unique(fine)
     # powers of two crowd around zero; edges much closer than a bin could be are one
-    apart = np.append(True, np.diff(rising) > _CLOSEST * (coarse[-1] - coarse[0]))
+    apart = np.append(True, np.diff(rising) > _CLOSEST * width)
     return _from_axis(column, rising[apart].tolist())
 
 
@@ -95,7 +99,7 @@ def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) ->
     """The column with bounds and about equally filled bins, from noisy counts on the second grid."""
     low, high = 0, len(counts)
     reached = _stands_out(len(counts), sigma)
-    depth = 3 * sigma * np.sqrt(np.arange(1, len(counts) + 1))
+    depth = 2 * sigma * np.sqrt(np.arange(1, len(counts) + 1))
     if column.lower is None:
         low = _first(counts, reached, depth)
     if column.upper is None:

@@ -105,7 +105,7 @@ def choice_maps(choices: Sequence[Choice], names: Sequence[str], path: Path) -> 
 def information_maps(maps: Mapping[str, Any], names: Sequence[str], path: Path) -> Path:
     """Figures 6 and 7: mutual information of all pairs, real and synthetic, on one scale."""
     plt = _pyplot()
-    figure, axes = plt.subplots(2, 2, figsize=(8, 7.4))
+    figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
     off = [np.asarray(m)[~np.eye(len(names), dtype=bool)] for m in maps.values()]
     top = max(float(o.max()) for o in off)
     for axis, (title, matrix) in zip(axes.flat, maps.items(), strict=True):

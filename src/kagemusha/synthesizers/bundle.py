@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,15 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def write_bundle(
-    model: Model, folder: Path, *, rows: int | None = None, file_kind: str = "csv", replace: bool = False
+    model: Model,
+    folder: Path,
+    *,
+    rows: int | None = None,
+    file_kind: str = "csv",
+    replace: bool = False,
+    extra: Mapping[str, bytes] | None = None,
 ) -> Certificate:
-    """Write table, schema, model and certificate into `folder` and return the certificate bound to them."""
+    """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them."""
     if folder.exists() and not replace:
         raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
     with _whole_folder(folder) as part:
@@ -50,7 +56,10 @@ def write_bundle(
         write_table(model.sample(rows, rng=np.random.default_rng(), like="pyarrow"), part / name)
         model.schema.save(part / SCHEMA)
         model.save(part / MODEL)
-        certificate = model.certificate.with_outputs({n: sha256(part / n) for n in (name, SCHEMA, MODEL)})
+        for other, content in (extra or {}).items():
+            (part / other).write_bytes(content)
+        released = (name, SCHEMA, MODEL, *(extra or {}))
+        certificate = model.certificate.with_outputs({n: sha256(part / n) for n in released})
         (part / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
         (part / PAGE_NAME).write_text(render(certificate), encoding="utf-8")
     return certificate
