@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from tables import TABLES
 
 HERE = Path(__file__).parent
@@ -40,6 +41,7 @@ class Job:
 
     @property
     def key(self) -> str:
+        """A name that is the same in every run."""
         return f"{self.system}/{self.method}/{self.table}/{self.epsilon:g}/{self.seed}"
 
 

@@ -32,7 +32,12 @@ def quick(tmp_path_factory):
 def test_a_quick_run_passes_and_writes_its_files(quick):
     assert quick.passed
     assert [path.name for path in quick.files] == [
-        "table-1.csv", "table-2.csv", "beyond.csv", "figure-2.png", "figure-2.svg", "report.md",
+        "table-1.csv",
+        "table-2.csv",
+        "beyond.csv",
+        "figure-2.png",
+        "figure-2.svg",
+        "report.md",
     ]
     assert all(path.stat().st_size > 100 for path in quick.files)
 

@@ -43,8 +43,16 @@ COLUMN_KEPT = 0.27
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
 
+STEPS = 400
+"""Most belief-propagation passes of the fit."""
+
+LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
+WORTH = 0.02
+"""The model may have four times the cells if that should take this share off the error."""
+
 ROW = 0.5
 """In a pair a code stays alone if it holds more than this share of the noise in its row."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
@@ -78,7 +86,7 @@ class _Columns:
 class Kage(Synthesizer):
     """One shot, all Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
 
-    All choices are automatic. `max_cells` bounds the junction tree. `target` is a column whose pairs count
+    All choices are automatic. `max_cells` bounds the junction tree, which is far smaller where that costs little. `target` is a column whose pairs count
     `emphasis` times.
     """
 
@@ -87,7 +95,7 @@ class Kage(Synthesizer):
     accounting: ClassVar[Accounting] = Accounting.GDP
     adaptive: ClassVar[bool] = True
 
-    max_cells: int = 1_000_000
+    max_cells: int = 4_000_000
     target: str | None = None
     emphasis: float = 4.0
 
@@ -173,18 +181,24 @@ class Kage(Synthesizer):
         sizes = np.array(domain.sizes, dtype=np.float64)
         useful = np.where(sensitivity > 0, errors * importance, 0.0)
 
-        def fits(taken: list[Clique], pair: Clique) -> bool:
-            return candidate_cells(coarse, taken, [pair])[0] <= self.max_cells
+        def within(limit: int) -> Choice:
+            return choose(
+                [q.clique for q in queries],
+                useful,
+                np.maximum(weights * importance, 1e-9),
+                lambda taken, pair: candidate_cells(coarse, taken, [pair])[0] <= limit,
+                noise=KEPT * raw,
+                column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
+                before=COLUMNS * curator.total / left,
+            )
 
-        return choose(
-            [q.clique for q in queries],
-            useful,
-            np.maximum(weights * importance, 1e-9),
-            fits,
-            noise=KEPT * raw,
-            column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
-            before=COLUMNS * curator.total / left,
-        )
+        best = within(min(LIMITS[0], self.max_cells))
+        for limit in LIMITS[1:]:
+            larger = within(min(limit, self.max_cells))
+            if larger.predicted > (1 - WORTH) * best.predicted:
+                break
+            best = larger
+        return best
 
     def _fitted(
         self,
@@ -201,7 +215,7 @@ class Kage(Synthesizer):
         tables = {n: columns.table(n) for n in domain}
         known = [_grouped_column(n, columns, tables[n], groups[n]) for n in domain]
         pairs = [NoisyInteraction(_within(m.query, groups), m.values, m.sigma) for m in measured]
-        field = fit_interactions(coarse, known, pairs, columns.total, max_cells=self.max_cells, max_steps=400)
+        field = fit_interactions(coarse, known, pairs, columns.total, max_cells=self.max_cells, max_steps=STEPS)
         trace = [Round(m.query.clique, m.sigma, 1.0, cells=field.tree.cells) for m in measured]
         whole, hidden = expand(field, domain, groups, tables)
         progress("done", 1.0)

@@ -19,6 +19,8 @@ class Choice:
     pairs: tuple[int, ...]
     shares: tuple[float, ...]
     columns: float
+    predicted: float
+    """Total error of all pairs that this choice should lead to."""
 
 
 def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
@@ -67,6 +69,6 @@ def choose(
             best, count, columns = float(predicted[k]), k, float(share)
     taken = taken[:count]
     if not taken:
-        return Choice((), (), 1.0)
+        return Choice((), (), 1.0, best)
     total = float(price[taken].sum())
-    return Choice(tuple(taken), tuple((1 - columns) * float(price[i]) / total for i in taken), columns)
+    return Choice(tuple(taken), tuple((1 - columns) * float(price[i]) / total for i in taken), columns, best)
