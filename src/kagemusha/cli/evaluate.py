@@ -1,0 +1,94 @@
+"""`evaluate`: how good the doubles are, with the real table at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kagemusha.cli.options import JsonOption
+from kagemusha.cli.output import progress_bar, say, say_json, say_table
+from kagemusha.errors import UsageError
+
+
+def evaluate(
+    real: Annotated[Path, typer.Argument(help="The real table: a CSV or Parquet file.", show_default=False)],
+    synthetic: Annotated[Path, typer.Argument(help="The synthetic table.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema file (TOML).", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Report to write; by default NAME-INTERNAL.html here, never in the release."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", help="The model file (model.kage), for budget, choices and expected error."),
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", "-t", help="A column to predict from the others. Repeatable.")
+    ] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="tree, svm, xgboost, logistic, adaboost or gbm; by default all. Repeatable."),
+    ] = None,
+    query: Annotated[
+        list[str] | None, typer.Option("--query", help='A condition to count, such as "age > 60". Repeatable.')
+    ] = None,
+    degree: Annotated[int, typer.Option("--degree", "-k", help="Largest sets of columns to compare.")] = 3,
+    learning: Annotated[bool, typer.Option("--learning/--no-learning", help="Train models, or only count.")] = True,
+    seed: Annotated[int, typer.Option(help="For sampled sets, splits and training.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Write even into a folder that holds a release.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a synthetic table with the real one and write a report.
+
+    The report is INTERNAL: it reads real data without a privacy charge. What may be published about quality is in the
+    release already (quality.html).
+    """
+    import numpy as np
+    from rich.markup import escape
+
+    from kagemusha.evaluation.evaluate import INTERNAL
+    from kagemusha.evaluation.evaluate import evaluate as run
+    from kagemusha.evaluation.learners import NAMES
+    from kagemusha.evaluation.report import refuse_beside_release, write_report
+    from kagemusha.evaluation.summary import figures, sentences, verdict
+    from kagemusha.schema import Schema
+    from kagemusha.synthesizers.model import load_model
+
+    path = out or Path(f"{synthetic.stem}-INTERNAL.html")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--out must end in .html, got {path.name!r}")
+    unknown = [name for name in learner or () if name not in NAMES]
+    if unknown:
+        raise UsageError(f"--learner {unknown[0]!r} is not one of {', '.join(NAMES)}")
+    if degree < 1:
+        raise UsageError(f"--degree must be at least 1, got {degree}")
+    if not force:
+        refuse_beside_release(path)
+    declared = Schema.load(schema)
+    loaded = load_model(model) if model is not None else None
+    with progress_bar(quiet=as_json) as progress:
+        found = run(
+            real,
+            synthetic,
+            declared,
+            model=loaded,
+            targets=target or (),
+            models=learner or NAMES,
+            queries=query or (),
+            kmax=degree,
+            learning=learning,
+            rng=np.random.default_rng(seed),
+            progress=progress,
+        )
+        write_report(found, path, title=synthetic.name, beside_release=force)
+    if as_json:
+        say_json({"report": str(path), **found.to_json()})
+        return
+    say(f"[bold]{verdict(found)}[/]")
+    for sentence in sentences(found):
+        say(f"• {escape(sentence)}")
+    say_table("", ["measure", "value", "meaning"], [[f.name, f.value, f.meaning] for f in figures(found)])
+    say(f"[bold]{path}[/]")
+    say(f"[red]{INTERNAL}[/]")
