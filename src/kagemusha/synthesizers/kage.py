@@ -47,7 +47,7 @@ STEPS = 400
 """Most belief-propagation passes of the fit."""
 
 LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
-WORTH = 0.02
+WORTH = 0.04
 """The model may have four times the cells if that should take this share off the error."""
 
 ROW = 0.5
