@@ -139,6 +139,7 @@ def _fixed_entropy(counts: IntArray) -> IntArray:
     return np.rint(counts * np.log(np.maximum(counts, 1)) * UNITS_PER_COUNT).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
 class BinaryDistance(NetworkScore):
     """F: minus the distance to the nearest table in which parents determine a balanced binary child."""
 
@@ -153,8 +154,7 @@ class BinaryDistance(NetworkScore):
     )
 
     def __post_init__(self) -> None:
-        if any(self.domain.size(name) != 2 for family in self.families for name in family.members):
-            raise UsageError("score 'f' is for tables whose columns all have two codes; use 'r'")
+        require_binary(self.domain.project(name for family in self.families for name in family.members))
         if any(len(family.parents) > MOST_BINARY_PARENTS for family in self.families):
             raise UsageError(f"score 'f' takes at most {MOST_BINARY_PARENTS} parents; use a smaller degree or 'r'")
 
@@ -171,6 +171,12 @@ class BinaryDistance(NetworkScore):
     def unit(self) -> float:
         """Half a record."""
         return 0.5
+
+
+def require_binary(domain: Domain) -> None:
+    """F knows two codes a column and no more."""
+    if any(size != 2 for size in domain.sizes):
+        raise UsageError("score 'f' is for tables whose columns all have two codes; use 'r'")
 
 
 @cache

@@ -10,12 +10,12 @@ from math import comb
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.graphical import MarkovField, candidate_cells
+from kagemusha.graphical import MarkovField, candidate_cells, junction_tree
 from kagemusha.release.network_scores import Family
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
 
-MOST_FAMILIES = 20_000
+MOST_FAMILIES = 2_000
 """No round scores more families than this."""
 
 FLOOR = 1e-9
@@ -64,12 +64,26 @@ class Growth:
         known = tuple(family.child for family in network)
         columns = [name for name in self.domain if name not in known]
         degree = self.degree
-        while degree > 1 and comb(len(known), min(degree, len(known))) * len(columns) > 4 * MOST_FAMILIES:
+        while degree > 1 and comb(len(known), min(degree, len(known))) * len(columns) > MOST_FAMILIES:
             degree -= 1
         found = [f for child in columns for f in self._families_of(child, known, degree)]
-        sizes = candidate_cells(self.domain, [f.members for f in network], [f.members for f in found])
-        fitting = [f for f, cells in zip(found, sizes, strict=True) if cells <= self.max_cells]
+        fitting = self._fitting(network, found) if len(found) <= MOST_FAMILIES else found
         return fitting or [Family(child) for child in columns]
+
+    def _fitting(self, network: Sequence[Family], found: Sequence[Family]) -> list[Family]:
+        """Families with which the junction tree stays below its limit."""
+        base = [f.members for f in network]
+        tree = junction_tree(self.domain, base)
+        cliques = [set(clique) for clique in tree.cliques]
+        # parents that share a clique of the tree let the family hang on it: nothing else grows
+        easy = [
+            any(clique.issuperset(f.parents) for clique in cliques)
+            and tree.cells + self.domain.cells(f.members) <= self.max_cells
+            for f in found
+        ]
+        hard = [f for f, fits in zip(found, easy, strict=True) if not fits]
+        sizes = dict(zip(hard, candidate_cells(self.domain, base, [f.members for f in hard]), strict=True))
+        return [f for f, fits in zip(found, easy, strict=True) if fits or sizes[f] <= self.max_cells]
 
     def _families_of(self, child: str, known: Clique, degree: int) -> Iterator[Family]:
         size = self.domain.cells

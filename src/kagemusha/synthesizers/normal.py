@@ -18,7 +18,7 @@ from kagemusha.synthesizers.protocol import Arrays, Evidence
 PROJECTED_ROWS = 1 << 17
 """Marginals are read off this many rows of a fixed seed: there is no closed form for a clipped, rounded normal."""
 
-MOST_TRIES = 1 << 24
+MOST_TRIES = 1 << 21
 """Rows drawn for a condition before it is called impossible."""
 
 _BLOCK = 1 << 22

@@ -13,7 +13,13 @@ from kagemusha.graphical import estimate_total
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
-from kagemusha.release.network_scores import MOST_BINARY_PARENTS, NETWORK_SCORES, Family, MutualInformation
+from kagemusha.release.network_scores import (
+    MOST_BINARY_PARENTS,
+    NETWORK_SCORES,
+    Family,
+    MutualInformation,
+    require_binary,
+)
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
@@ -61,6 +67,8 @@ class PrivBayes(Synthesizer):
             raise UsageError(f"structure must lie between 0 and 1, got {self.structure}")
         if not self.max_megabytes > 0:
             raise UsageError(f"max_megabytes must be greater than 0, got {self.max_megabytes}")
+        if self.score == "f" and (self.degree or 1) > MOST_BINARY_PARENTS:
+            raise UsageError(f"score 'f' takes a degree of at most {MOST_BINARY_PARENTS}, got {self.degree}")
         if str(self.accounting) not in ("zcdp", "pure"):
             raise UsageError(f"accounting must be 'zcdp' or 'pure', got {str(self.accounting)!r}")
         object.__setattr__(self, "accounting", Accounting(self.accounting))
@@ -77,7 +85,7 @@ class PrivBayes(Synthesizer):
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Count the rows if need be, choose the families, measure them."""
         domain = curator.domain
-        require_columns(domain, self.max_cells)
+        self._require(domain)
         structure = self.structure * curator.total if len(domain) > 1 else 0.0
         counted = self._rows_share(domain, curator.public_rows() is not None) * curator.total
         measuring = curator.total - structure - counted
@@ -105,7 +113,7 @@ class PrivBayes(Synthesizer):
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Shares and time; the network itself is not known before."""
-        require_columns(domain, self.max_cells)
+        self._require(domain)
         structure = self.structure if len(domain) > 1 else 0.0
         counted = self._rows_share(domain, budget.adjacency.rows_are_public)
         steps = [("number of rows", counted), ("structure", structure), ("conditionals", 1 - structure - counted)]
@@ -113,6 +121,11 @@ class PrivBayes(Synthesizer):
         largest = sorted(domain.sizes, reverse=True)[: degree + 1]
         cells = min(self.max_cells, len(domain) * int(np.prod(largest, dtype=np.float64)))
         return Cost([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * len(domain) ** (degree + 1) + 1e-6 * cells)
+
+    def _require(self, domain: Domain) -> None:
+        require_columns(domain, self.max_cells)
+        if self.score == "f":
+            require_binary(domain)
 
     def _rows_share(self, domain: Domain, public: bool) -> float:
         return 0.0 if public or self.degree is not None or len(domain) == 1 else ROWS
