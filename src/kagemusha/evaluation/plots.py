@@ -115,10 +115,10 @@ def pair_matrix(names: Sequence[str], values: Mapping[Clique, float]) -> FloatAr
     return matrix
 
 
-def pair_picture(names: Sequence[str], values: Mapping[Clique, float], what: str) -> str:
-    """A heat map of one number a pair."""
+def pair_picture(names: Sequence[str], values: Mapping[Clique, float], what: str, *, most: float = 0.0) -> str:
+    """A heat map of one number a pair; `most` is the end of the scale, where maps share one."""
     matrix = pair_matrix(names, values)
-    most = float(matrix.max(initial=0.0)) or 1.0
+    most = max(most, float(matrix.max(initial=0.0))) or 1.0
     worst = max(values, key=lambda pair: values[pair], default=())
     alt = f"Heat map of {what}, {len(values)} pairs. Largest: {' × '.join(worst)}, {values.get(worst, 0.0):.3f}."
     return heat_map(names, matrix, alt, most=most, shown="{:.3f}")

@@ -112,12 +112,13 @@ def _pairs(evaluation: Evaluation) -> dict[str, Any] | None:
             {(a, b): float(matrix.values[place[a], place[b]]) for i, a in enumerate(names) for b in names[i + 1 :]}
         )
     difference: dict[Clique, float] = {pair: abs(sides[0][pair] - sides[1][pair]) for pair in sides[0]}
+    most = max((value for side in sides for value in side.values()), default=0.0)
     return {
         "all": len(names) == len(evaluation.real.domain),
         "errors": pair_picture(names, errors, "two-way error"),
         "worst": evaluation.kway[2].worst(10),
-        "real": pair_picture(names, sides[0], "mutual information in the real table, in nats"),
-        "synthetic": pair_picture(names, sides[1], "mutual information in the synthetic table, in nats"),
+        "real": pair_picture(names, sides[0], "mutual information in the real table, in nats", most=most),
+        "synthetic": pair_picture(names, sides[1], "mutual information in the synthetic table, in nats", most=most),
         "difference": pair_picture(names, difference, "absolute difference of mutual information, in nats"),
         "information": evaluation.information,
     }

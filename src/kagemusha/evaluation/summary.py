@@ -109,7 +109,7 @@ def _about_utility(one: Utility) -> str:
     name = in_words(best, labels=one.labels)
     shown = (percent(v) if one.labels else f"{v:.3f}" for v in (reached, ceiling, floor))
     what = "accuracy" if one.labels else "R²"
-    text = "Predicting {} for real people: a {} trained on doubles reaches {} {}; trained on people {}; by the same answer for everybody {}."
+    text = "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for everybody {}."
     reached_text, ceiling_text, floor_text = shown
     return text.format(one.target, name, what, reached_text, ceiling_text, floor_text)
 

@@ -113,10 +113,11 @@ def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logari
     """Lines over a common axis, told apart by colour and by dashes."""
     width, height, left, right, top, bottom = 560.0, 300.0, 58.0, 12.0, 12.0, 46.0
     xs = [v for one in lines for v in one.x]
-    highest = max(
-        [v + s for one in lines for v, s in zip(one.y, one.spread or [0.0] * len(one.y), strict=True)] or [1.0]
+    reached = max(
+        (v + s for one in lines for v, s in zip(one.y, one.spread or [0.0] * len(one.y), strict=True)), default=1.0
     )
-    highest = highest * 1.08 or 1.0
+    step = _round_step(reached)
+    highest = step * max(1, math.ceil(reached / step - 1e-9))
     place = math.log10 if logarithmic else float
     low, high = (place(min(xs)), place(max(xs))) if xs else (0.0, 1.0)
 
@@ -125,8 +126,8 @@ def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logari
         return left + share * (width - left - right), top + (1 - y / highest) * (height - top - bottom)
 
     parts = [line([(left, top), (left, height - bottom), (width - right, height - bottom)], SOFT, width=1)]
-    for step in range(5):
-        y = highest * step / 4
+    for tick in range(round(highest / step) + 1):
+        y = tick * step
         parts.append(line([(left, at(1, y)[1]), (width - right, at(1, y)[1])], LINE, width=0.7))
         parts.append(text(left - 5, at(1, y)[1] + 4, f"{y:.3g}", anchor="end"))
     for x in _ticks(sorted(set(xs))):
@@ -149,6 +150,14 @@ def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logari
 
 def _ticks(values: Sequence[float], most: int = 8) -> Sequence[float]:
     return values if len(values) <= most else values[:: math.ceil(len(values) / most)]
+
+
+def _round_step(reached: float) -> float:
+    """A step of 1, 2 or 5 times a power of ten that divides an axis into about four."""
+    if not reached > 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(reached / 4))
+    return next(size * times for times in (1, 2, 5, 10) if size * times >= reached / 5)
 
 
 def _legend(names: Sequence[str]) -> str:
