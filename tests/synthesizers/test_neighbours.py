@@ -81,10 +81,7 @@ def release(name: str, data: Any, schema: Schema = SCHEMA, **options: Any) -> Mo
     return fit(create(name), data, Budget(1.0, 1e-6), schema=schema, simulation=0, **options)
 
 
-SLOW = ("aim", "aim-k3", "aim-noinit", "aim-lap", "aim-gdp")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in names()])
+@pytest.mark.parametrize("name", names())
 def test_one_record_changes_neither_structure_nor_files(name: str, tmp_path: Path) -> None:
     reference = release(name, table(None))
     assert structure(release(name, table(USUAL))) == structure(reference)
