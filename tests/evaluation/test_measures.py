@@ -1,0 +1,112 @@
+"""What the measures say about tables whose answer is known; sensible values where a definition breaks down."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kagemusha.errors import UsageError
+from kagemusha.evaluation import CodedTable, classify, open_table, regress
+from kagemusha.evaluation.discriminator import discriminate
+from kagemusha.evaluation.distances import column_distances, kolmogorov_smirnov, unseen, wasserstein
+from kagemusha.evaluation.evaluate import evaluate
+from kagemusha.evaluation.extras import need
+from kagemusha.evaluation.missingness import compare_missingness
+from kagemusha.evaluation.ml_utility import utility
+from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.schema import Category, Integer, Schema
+
+from .tables import make_table
+
+
+def test_lost_dependence_of_gaps_is_seen(real: CodedTable, schema: Schema) -> None:
+    frame = make_table(1500, 1)
+    shuffled = frame.assign(bmi=frame["bmi"].sample(frac=1, random_state=0).to_numpy())
+    found = compare_missingness(real, open_table(shuffled, schema), schema)
+    worst = found.worst
+    assert worst is not None
+    assert (worst.column, worst.on) == ("bmi", "age")
+    assert found.rates["bmi"][0] == pytest.approx(found.rates["bmi"][1])
+    assert worst.real > 0.1 > worst.synthetic
+    assert found.pattern_distance is not None
+
+
+def test_learning_beats_the_floor_and_stays_below_the_ceiling(real: CodedTable, synthetic: CodedTable) -> None:
+    found = utility(real, synthetic, "ward", models=["tree", "logistic"])
+    for name in ("tree", "logistic"):
+        assert found.floor["accuracy"] < found.synthetic[name]["accuracy"]
+        assert found.synthetic[name]["accuracy"] < found.ceiling[name]["accuracy"] + 0.05
+    assert found.floor["auroc"] == 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tree", "svm", "xgboost", "logistic", "adaboost", "gbm"])
+def test_every_learner_learns(real: CodedTable, synthetic: CodedTable, name: str) -> None:
+    assert classify(synthetic, real, "sex", models=[name])[name]["auroc"] > 0.7
+    assert regress(real, real, "bmi", models=[name])[name]["r2"] > 0.05
+
+
+def test_a_constant_target_gives_values_not_nan() -> None:
+    schema = Schema([Category("a", categories=("x", "y")), Category("b", categories=("u", "v"))])
+    rng = np.random.default_rng(0)
+    mixed = open_table(pd.DataFrame({"a": rng.choice(["x", "y"], 60), "b": rng.choice(["u", "v"], 60)}), schema)
+    constant = open_table(pd.DataFrame({"a": ["x"] * 60, "b": rng.choice(["u", "v"], 60)}), schema)
+    scores = classify(constant, mixed, "a", models=["tree"])["tree"]
+    assert scores["auroc"] == 0.5
+    assert scores["accuracy"] == pytest.approx(np.mean(mixed.column("a") == 0))
+    assert classify(mixed, constant, "a", models=["tree"])["tree"]["auroc"] == 0.5
+
+
+def test_odd_tables_give_finite_headlines() -> None:
+    schema = Schema(
+        [
+            Category("constant", categories=("x", "y")),
+            Integer("age", lower=0, upper=9, missing=True),
+            Category("kind", categories=("a", "b", "c", "d")),
+        ]
+    )
+    real = pd.DataFrame({"constant": ["x"] * 40, "age": [None] * 40, "kind": ["a", "b"] * 20})
+    doubles = pd.DataFrame({"constant": ["x"] * 30, "age": [3] * 30, "kind": ["c"] * 30})
+    found = evaluate(real, doubles, schema, targets=["kind"], models=["tree"])
+    numbers = [e.mean for e in found.kway.values()]
+    numbers += [found.information.mean_absolute_difference, found.information.kept, found.queries.mean]
+    numbers += [d.wasserstein or 0.0 for d in found.columns] + [d.kolmogorov_smirnov or 0.0 for d in found.columns]
+    assert all(math.isfinite(number) for number in numbers)
+    text = verdict(found) + " ".join(f.value for f in figures(found)) + " ".join(sentences(found))
+    assert "nan" not in text.lower()
+    assert "NaN" not in __import__("json").dumps(found.to_json())
+    assert unseen(found.real, found.synthetic)["kind"] == (2, 1)
+
+
+def test_distances_with_one_empty_side_are_the_worst_possible() -> None:
+    empty, full = np.zeros(4), np.array([1.0, 0, 0, 3])
+    assert kolmogorov_smirnov(empty, full) == 1.0
+    assert wasserstein(empty, full, np.array([0.0, 2, 5, 9])) == 9.0
+    assert kolmogorov_smirnov(empty, empty) == wasserstein(empty, empty, np.arange(4)) == 0.0
+
+
+def test_a_single_column_can_be_evaluated() -> None:
+    schema = Schema([Category("only", categories=("x", "y"))])
+    found = evaluate(pd.DataFrame({"only": ["x", "y"] * 9}), pd.DataFrame({"only": ["x"] * 9}), schema, learning=False)
+    assert found.kway[1].mean == pytest.approx(1.0)
+    assert column_distances(found.real, found.synthetic, schema)[0].total_variation == pytest.approx(0.5)
+
+
+def test_a_discriminator_knows_twins_from_strangers(real: CodedTable, schema: Schema) -> None:
+    assert discriminate(real, open_table(make_table(1500, 9), schema)).auroc < 0.6
+    strangers = make_table(1500, 3).assign(age=5)
+    assert discriminate(real, open_table(strangers, schema)).auroc > 0.9
+
+
+def test_mistakes_are_named(real: CodedTable, synthetic: CodedTable) -> None:
+    with pytest.raises(UsageError, match="no column named 'income'"):
+        utility(real, synthetic, "income")
+    with pytest.raises(UsageError, match="'forest' is not one of"):
+        classify(real, real, "sex", models=["forest"])
+    with pytest.raises(UsageError, match="holds labels"):
+        regress(real, real, "sex", models=["tree"])
+    with pytest.raises(UsageError, match=r"pip install 'kagemusha\[eval\]'"):
+        need("no_such_library.part")
