@@ -44,10 +44,17 @@ def test_from_a_csv_to_a_verified_release(run, patients: Path, tmp_path: Path) -
 
 def test_a_retry_spends_nothing_and_a_new_key_needs_room(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run(*SYNTH, "--out", "one")
-    show = lambda: json.loads(run("ledger", "show", "--json").stdout)  # noqa: E731
-    before = show()
+
+    def spent() -> list[tuple[str, int, int]]:
+        return [
+            (r["id"], r["charged"], r["held"]) for r in json.loads(run("ledger", "show", "--json").stdout)["releases"]
+        ]
+
+    before = spent()
     run(*SYNTH, "--out", "two")
-    assert show() == before
+    assert spent() == before
+    for folder in ("one", "two"):  # both tables went out under this release, and the ledger knows both certificates
+        run("verify", folder, "--ledger", "kagemusha-ledger.db")
     models = [json.loads((tmp_path / d / "certificate.json").read_text())["events"] for d in ("one", "two")]
     assert models[0] == models[1]
     refused = run(*SYNTH, "--out", "three", "--key", "another", code=5)

@@ -103,6 +103,7 @@ class ReleaseRecord:
     closed: bool
     opened_at: str
     certificate: str | None
+    """Digests of the certificates it went out under, separated by blanks."""
 
     @property
     def held(self) -> int:

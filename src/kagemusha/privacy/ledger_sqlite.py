@@ -252,9 +252,14 @@ class SQLiteLedger:
             return stored
 
     def close_release(self, release: str, certificate: str | None = None) -> None:
-        """Give back what was never charged, and remember the certificate's digest."""
+        """Give back what was never charged; a release may go out under several certificates, all are remembered."""
         with self._transaction() as db:
-            db.execute("UPDATE releases SET closed = 1, certificate = ? WHERE id = ?", (certificate, release))
+            db.execute("UPDATE releases SET closed = 1 WHERE id = ?", (release,))
+            if certificate is not None:
+                db.execute(
+                    "UPDATE releases SET certificate = trim(coalesce(certificate, '') || ' ' || ?) WHERE id = ?",
+                    (certificate, release),
+                )
 
     def releases(self) -> list[ReleaseRecord]:
         """All releases, oldest first."""
