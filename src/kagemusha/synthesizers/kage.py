@@ -125,7 +125,7 @@ class Kage(Synthesizer):
         noisy, deviation = curator.noisy_scores(score, shares["scores"] * curator.total)
 
         queries = [_query(columns, groups, pair, typical) for pair in pairs]
-        choice = self._choose(curator, groups, queries, shrunk(noisy, deviation))
+        choice = self._choose(curator, groups, queries, shrunk(noisy, deviation), columns.total)
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
         left = curator.remaining
         if choice.columns > 0:
@@ -169,7 +169,12 @@ class Kage(Synthesizer):
         return merge_rare(table, threshold)
 
     def _choose(
-        self, curator: Curator, groups: Mapping[str, IntArray], queries: Sequence[Interaction], errors: FloatArray
+        self,
+        curator: Curator,
+        groups: Mapping[str, IntArray],
+        queries: Sequence[Interaction],
+        errors: FloatArray,
+        total: float,
     ) -> Choice:
         domain, left = curator.domain, curator.remaining
         coarse = _coarse(domain, groups)
@@ -181,10 +186,15 @@ class Kage(Synthesizer):
         sizes = np.array(domain.sizes, dtype=np.float64)
         useful = np.where(sensitivity > 0, errors * importance, 0.0)
 
+        # the error of two columns that determine each other is 2·N·(1 − 1/codes)
+        most = np.array([2 * total * (1 - 1 / min(q.shape)) if min(q.shape) > 1 else 1.0 for q in queries])
+        strengths = np.minimum(errors / most, 1.0)
+
         def within(limit: int) -> Choice:
             return choose(
                 [q.clique for q in queries],
                 useful,
+                strengths,
                 np.maximum(weights * importance, 1e-9),
                 lambda taken, pair: candidate_cells(coarse, taken, [pair])[0] <= limit,
                 noise=KEPT * raw,

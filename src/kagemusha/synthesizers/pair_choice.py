@@ -11,6 +11,12 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.schema.domain import Clique
 
+TRUST = 0.5
+"""Share of a dependence that a path of chosen pairs of the same strength is trusted to bring along."""
+
+PATIENCE = 40
+"""The search ends after this many pairs in a row that do not fit the model."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -35,6 +41,7 @@ def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
 def choose(
     pairs: Sequence[Clique],
     errors: FloatArray,
+    strengths: FloatArray,
     weights: FloatArray,
     fits: Callable[[list[Clique], Clique], bool],
     *,
@@ -42,24 +49,15 @@ def choose(
     column_noise: float,
     before: float,
 ) -> Choice:
-    """Least predicted total error over how many pairs to take and how much to give the columns again.
+    """Least predicted total error over which pairs to take and how much to give the columns again.
 
     `weights` w say how noise hurts a pair: measured at a share q of what is left it gets the error noise·w/√q. The
-    best split is q ∝ w^(2/3), with the error noise·(Σ w^(2/3))^(3/2). A pair left out keeps its error. Columns now
-    have the error column_noise/√before in all pairs together, before = what they were given over what is left.
+    best split is q ∝ w^(2/3), with the error noise·(Σ w^(2/3))^(3/2). A pair left out keeps the part of its error
+    that the chosen ones do not imply; `strengths` are the errors on a scale from 0 to 1. Columns now have the error
+    column_noise/√before in all pairs together, before = what they were given over what is left.
     """
     price = weights ** (2 / 3)
-    order = np.argsort(-errors / price, kind="stable")
-    taken: list[int] = []
-    spent = 0.0
-    for i in order:
-        # with the best split, a pair is worth its error if that exceeds the growth of everyone's noise
-        if errors[i] <= noise * ((spent + price[i]) ** 1.5 - spent**1.5):
-            break
-        if fits([pairs[j] for j in taken], pairs[i]):
-            taken.append(int(i))
-            spent += float(price[i])
-    left_out = float(errors.sum()) - np.concatenate([[0.0], np.cumsum(errors[taken])])
+    taken, left_out = _greedy(pairs, errors, strengths, price, fits, noise)
     grown = np.concatenate([[0.0], np.cumsum(price[taken])]) ** 1.5 * noise
     best, count, columns = math.inf, 0, 1.0
     for share in np.linspace(0.0, 0.95, 20):
@@ -72,3 +70,48 @@ def choose(
         return Choice((), (), 1.0, best)
     total = float(price[taken].sum())
     return Choice(tuple(taken), tuple((1 - columns) * float(price[i]) / total for i in taken), columns, best)
+
+
+def _greedy(
+    pairs: Sequence[Clique],
+    errors: FloatArray,
+    strengths: FloatArray,
+    price: FloatArray,
+    fits: Callable[[list[Clique], Clique], bool],
+    noise: float,
+) -> tuple[list[int], FloatArray]:
+    """Pairs in the order they pay off, and the error of what is left out after each."""
+    names = {name: i for i, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
+    first, second = (np.array([names[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    implied = np.eye(len(names))
+    open_ = np.ones(len(pairs), dtype=bool)
+    out = np.ones(len(pairs), dtype=bool)
+    taken: list[int] = []
+    spent, refused = 0.0, 0
+    left_out = [float(errors.sum())]
+
+    def not_implied() -> FloatArray:
+        known = np.divide(implied[first, second], strengths, out=np.zeros(len(pairs)), where=strengths > 0)
+        return np.asarray(errors * (1 - TRUST * np.minimum(1.0, known)), dtype=np.float64)
+
+    while refused < PATIENCE:
+        unknown = not_implied()
+        worth = np.where(open_, unknown / price, 0.0)
+        i = int(np.argmax(worth))
+        # with the best split, a pair is worth its error if that exceeds the growth of everyone's noise
+        if unknown[i] * open_[i] <= noise * ((spent + price[i]) ** 1.5 - spent**1.5):
+            break
+        open_[i] = False
+        if not fits([pairs[j] for j in taken], pairs[i]):
+            refused += 1
+            continue
+        refused = 0
+        taken.append(i)
+        spent += float(price[i])
+        out[i] = False
+        a, b = first[i], second[i]
+        for x, y in ((a, b), (b, a)):
+            # a path's strength is the product of its edges; keep the strongest one
+            implied = np.maximum(implied, strengths[i] * np.outer(implied[:, x], implied[y]))
+        left_out.append(float(not_implied()[out].sum()))
+    return taken, np.array(left_out)

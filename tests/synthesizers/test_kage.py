@@ -1,0 +1,133 @@
+"""Kage's parts against brute force: sensitivities, grouping, choice, solver, and the expanded model."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from family import run, table
+
+from kagemusha.marginals import Marginal
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.interactions import GroupedError, Interaction, grouped
+from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.lbfgs import minimise
+from kagemusha.synthesizers.markov import MarkovGenerator
+from kagemusha.synthesizers.pair_choice import choose, shrunk
+from kagemusha.synthesizers.rare_codes import merge_rare, to_simplex
+from kagemusha.synthesizers.registry import create
+
+
+def _answers(query: Interaction) -> list[np.ndarray]:
+    """What one record adds to the answer, for every record there is."""
+    shape = tuple(len(g) for g in query.groups)
+    units = []
+    for cell in product(*map(range, shape)):
+        counts = np.zeros(shape, dtype=np.int64)
+        counts[cell] = 1
+        units.append(query.values(Marginal(query.clique, counts)))
+    return units
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (4, 5), (2, 3, 2), (3, 3, 4)])
+def test_sensitivity_of_an_interaction_is_the_largest_change_there_is(shape: tuple[int, ...]) -> None:
+    query = Interaction(tuple("abc"[: len(shape)]), tuple(np.arange(n) for n in shape))
+    units = _answers(query)
+    assert max(int((u**2).sum()) for u in units) == query.l2_squared(Adjacency.ADD_REMOVE)
+    exchanged = max(int(((u - v) ** 2).sum()) for u in units for v in units)
+    assert exchanged == query.l2_squared(Adjacency.REPLACE)
+
+
+def test_an_interaction_holds_nothing_of_its_margins() -> None:
+    rng = np.random.default_rng(0)
+    query = Interaction(("a", "b"), (np.array([0, 1, 1, 2]), np.arange(3)))
+    counts = rng.integers(0, 50, (4, 3))
+    answer = query.values(Marginal(("a", "b"), counts))
+    assert not answer.sum(axis=0).any()
+    assert not answer.sum(axis=1).any()
+    independent = np.outer(np.arange(1, 5), np.arange(1, 4))
+    coarse = grouped(independent, query.groups) / query.scale
+    assert answer.shape == coarse.shape == query.shape
+
+
+def test_grouping_never_enlarges_the_sensitivity_of_an_error() -> None:
+    groups = (np.array([0, 0, 1]), np.array([0, 1, 1]))
+    score = GroupedError([("a", "b")], [groups], [np.full((2, 2), 1.3)])
+    base = np.random.default_rng(0).integers(0, 9, (3, 3))
+    before = score.values([Marginal(("a", "b"), base)])[0]
+    for cell in product(range(3), range(3)):
+        more = base.copy()
+        more[cell] += 1
+        change = abs(int(score.values([Marginal(("a", "b"), more)])[0] - before))
+        assert change <= score.sensitivity(Adjacency.ADD_REMOVE)
+
+
+def test_rare_codes_share_the_last_group() -> None:
+    assert merge_rare(np.array([9.0, 1, 8, 2]), 5.0).tolist() == [0, 2, 1, 2]
+    assert merge_rare(np.array([9.0, 1, 8]), 5.0).tolist() == [0, 1, 2], "one rare code has nobody to join"
+    assert merge_rare(np.array([1.0, 1, 2]), 5.0).tolist() == [0, 0, 0]
+
+
+def test_the_simplex_projection_is_the_nearest_table() -> None:
+    values = np.array([5.0, -3.0, 1.0, 0.5])
+    found = to_simplex(values, 4.0)
+    assert found.sum() == pytest.approx(4)
+    assert (found >= 0).all()
+    rng = np.random.default_rng(0)
+    for other in rng.dirichlet(np.ones(4), 2000) * 4:
+        assert ((found - values) ** 2).sum() <= ((other - values) ** 2).sum() + 1e-12
+
+
+def test_lbfgs_finds_the_minimum_of_a_badly_scaled_bowl() -> None:
+    scale = 10.0 ** np.arange(6)
+    centre = np.arange(6.0)
+
+    def bowl(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float((scale * (x - centre) ** 2).sum() / 2), scale * (x - centre)
+
+    np.testing.assert_allclose(minimise(bowl, np.zeros(6), max_calls=500, tolerance=1e-9), centre, atol=1e-7)
+
+
+def test_worthless_pairs_are_left_out_and_strong_ones_taken() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    strength = np.array([0.8, 0.8, 0.01])
+    choice = choose(
+        pairs, 1000 * strength, strength, np.ones(3), lambda *_: True, noise=10.0, column_noise=1.0, before=0.5
+    )
+    assert set(choice.pairs) == {0, 1}
+    assert sum(choice.shares) + choice.columns == pytest.approx(1)
+    nothing = choose(pairs, strength, strength, np.ones(3), lambda *_: True, noise=1e9, column_noise=1.0, before=0.5)
+    assert nothing.pairs == ()
+    assert nothing.columns == 1.0
+
+
+def test_scores_that_are_all_noise_shrink_to_their_mean() -> None:
+    noisy = np.random.default_rng(0).normal(50, 10, 200)
+    assert shrunk(noisy, 10.0).std() < 4
+    assert shrunk(noisy, 0.1).std() > 9
+
+
+def test_merged_codes_come_back_in_proportion() -> None:
+    domain = Domain(("country", "sex"), (40, 2))
+    rng = np.random.default_rng(0)
+    country = np.where(rng.random(20_000) < 0.9, 0, rng.integers(1, 40, 20_000))
+    codes = np.stack([country, (rng.random(20_000) < np.where(country == 0, 0.7, 0.4)).astype(np.int64)], 1)
+    generator = run(create("kage"), domain, codes, Budget(0.5, 1e-9)).fitted.generator
+    assert isinstance(generator, MarkovGenerator)
+    assert generator.hidden == ("country (group)",)
+    assert generator.domain == domain
+    sample = generator.sample(20_000, rng=rng)
+    assert sample.shape == (20_000, 2)
+    seen = np.bincount(sample[:, 0], minlength=40)
+    np.testing.assert_allclose(seen, generator.project(("country",)) * 20_000 / generator.total, atol=2)
+    meta, arrays = generator.to_arrays()
+    again = MarkovGenerator.from_arrays(meta, arrays)
+    np.testing.assert_allclose(again.project(("country", "sex")), generator.project(("country", "sex")))
+
+
+def test_one_column_gets_the_whole_budget() -> None:
+    domain = Domain(("a",), (4,))
+    result = run(create("kage"), domain, table(domain, 1000, 0), Budget(1.0, 1e-9))
+    assert sum(float(e.rho or 0) for e in result.spy.charged) == pytest.approx(result.budget_filter.total, rel=1e-6)
