@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kagemusha.errors import UsageError
@@ -20,9 +20,19 @@ IN_WORDS = {
 }
 """For regression, `logistic` is a linear (ridge) regression."""
 
-MOST_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000}
+MOST_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000, "xgboost": 50_000}
 """Training rows an algorithm gets unless told otherwise: the time of these grows faster than the rows, or slowly enough
 to be the whole wait."""
+
+
+A_TREE_A_LABEL = ("gbm", "xgboost")
+"""Boosting that grows a tree for every label, so that many labels leave time for fewer rows."""
+
+
+def training_rows(name: str, caps: Mapping[str, int | None], labels: int) -> int | None:
+    """How many rows an algorithm trains on; None for all."""
+    most = caps.get(name)
+    return most if most is None or name not in A_TREE_A_LABEL else max(1000, 2 * most // max(2, labels))
 
 
 def classifier(name: str, seed: int) -> Any:

@@ -14,7 +14,7 @@ from kagemusha.errors import UsageError
 from kagemusha.evaluation.distances import positions
 from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.features import design_matrix, has_labels, known_target
-from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor
+from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor, training_rows
 from kagemusha.evaluation.projectable import CodedTable, require_column, same_columns
 from kagemusha.schema import Measured
 
@@ -88,8 +88,9 @@ def classify(
     train, test = _prepare(train, test, target)
     x_test, y_test = design_matrix(test, without=target), test.column(target).astype(np.int64)
     found: dict[str, Scores] = {}
+    several = len(np.unique(train.column(target)))
     for name in models:
-        part = train.sampled(rows.get(name), np.random.default_rng(seed))
+        part = train.sampled(training_rows(name, rows, several), np.random.default_rng(seed))
         y = part.column(target).astype(np.int64)
         labels, codes = np.unique(y, return_inverse=True)
         if len(labels) == 1:
