@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent", "--out", "doubles")
@@ -47,3 +51,21 @@ def test_compare_runs_and_goes_on(run, patients: Path, tmp_path: Path) -> None: 
     assert len(list((tmp_path / "cmp" / "cells").iterdir())) == 8
     assert "numbers with commas" in run(*command, "--epsilons", "one", code=2).stderr
     assert not (tmp_path / "kagemusha-ledger.db").exists()
+
+
+def test_a_comparison_that_is_stopped_keeps_its_fits(patients: Path, tmp_path: Path) -> None:
+    command = ["compare", "patients.csv", "--schema", "patients.toml", "--methods", "mst", "--out", "cmp"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from kagemusha.cli import main; main()", *command, "--repeat", "500", "--jobs", "1"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    give_up = time.monotonic() + 60
+    while not list((tmp_path / "cmp" / "cells").glob("*.json")) and time.monotonic() < give_up:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "fits are kept" in told
+    assert not list((tmp_path / "cmp" / "cells").glob("*.part"))

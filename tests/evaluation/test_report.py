@@ -65,6 +65,8 @@ def test_every_part_is_there(page: str) -> None:
         "age &gt; 60",
     ):
         assert part in page
+    for anchor in re.findall(r'href="#(\w+)"', page):
+        assert page.count(f'id="{anchor}"') == 1
     assert page.index("In words") < page.index('id="columns"')
     assert not re.search(r"\bnan\b", re.sub(r"<style>.*?</style>", "", page, flags=re.S), re.I)
 

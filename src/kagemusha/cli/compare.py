@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,8 @@ def compare(
     )
     refuse_beside_release(out / "comparison.html")
     declared = Schema.load(schema)
+    # the workers and this command each tidy up by Python's own rule
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with progress_bar(quiet=as_json) as progress:
             results = run_comparison(comparison, real, declared, out, jobs=jobs, progress=progress)

@@ -147,7 +147,7 @@ def _utility(one: Utility) -> dict[str, Any]:
             }
             for name in one.synthetic
         ],
-        "floor": [f"{one.floor[s]:.3f}" for s in scores],
+        "floor": [f"{round(one.floor[s], 3) + 0.0:.3f}" for s in scores],
     }
 
 

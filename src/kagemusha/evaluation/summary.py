@@ -107,7 +107,7 @@ def _about_utility(one: Utility) -> str:
     best = max(one.synthetic, key=lambda name: one.synthetic[name][score])
     reached, ceiling, floor = one.synthetic[best][score], one.ceiling[best][score], one.floor[score]
     name = in_words(best, labels=one.labels)
-    shown = (percent(v) if one.labels else f"{v:.3f}" for v in (reached, ceiling, floor))
+    shown = (percent(v) if one.labels else f"{round(v, 3) + 0.0:.3f}" for v in (reached, ceiling, floor))
     what = "accuracy" if one.labels else "R²"
     text = "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for everybody {}."
     reached_text, ceiling_text, floor_text = shown
