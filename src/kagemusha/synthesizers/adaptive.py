@@ -14,6 +14,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
 from kagemusha.synthesizers.markov import measurements_of
+from kagemusha.synthesizers.noise_level import noise_of_pairs
 from kagemusha.synthesizers.protocol import Cost, Synthesizer
 
 MEASURE, SELECT = 0.9, 0.1
@@ -73,6 +74,9 @@ class Adaptive(Synthesizer):
             [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
             cells,
             1.0 + 5e-9 * passes + 3e-4 * rounds * len(candidates.cliques),
+            error=noise_of_pairs(
+                domain, [c for c in candidates.cliques if len(c) == 2], budget, self.accounting, MEASURE * (1 - start)
+            ),
             candidates=len(candidates.cliques),
             largest=max(candidates.cliques, key=domain.cells),
         )

@@ -26,7 +26,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, require_columns
 from kagemusha.synthesizers.interaction_fit import NoisyColumn, fit_interactions
 from kagemusha.synthesizers.markov import MarkovGenerator
-from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma
+from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.pair_choice import Choice, choose, shrunk
 from kagemusha.synthesizers.protocol import Cost, Fitted, PairScores, Progress, Round, Synthesizer, silent
 from kagemusha.synthesizers.rare_codes import expand, merge_rare, sums, to_simplex
@@ -86,8 +86,8 @@ class _Columns:
 class Kage(Synthesizer):
     """One shot, all Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
 
-    All choices are automatic. `max_cells` bounds the junction tree, which is far smaller where that costs little. `target` is a column whose pairs count
-    `emphasis` times.
+    All choices are automatic. `max_cells` bounds the junction tree, which is far smaller where that costs little.
+    `target` is a column whose pairs count `emphasis` times.
     """
 
     name: ClassVar[str] = "kage"
@@ -143,7 +143,13 @@ class Kage(Synthesizer):
         cells = min(self.max_cells, tree_cells(domain, pairs) if len(domain) <= 40 else self.max_cells)
         seconds = 1.0 + 3e-6 * cells + 5e-3 * len(pairs)
         steps = [("columns", shares["columns"]), ("dependence of pairs", shares["scores"]), ("pairs", shares["pairs"])]
-        return Cost(steps if pairs else [("columns", 1.0)], max(cells, sum(domain.sizes)), seconds)
+        error = noise_of_pairs(domain, pairs, budget, self.accounting, shares["pairs"])
+        return Cost(
+            steps if pairs else [("columns", 1.0)],
+            max(cells, sum(domain.sizes)),
+            seconds,
+            error=None if error is None else KEPT * error,
+        )
 
     def _pairs(self, domain: Domain) -> list[Clique]:
         """All pairs that can be counted together, smallest first if there are too many cells."""

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.filter import Filter
+from kagemusha.schema.domain import Clique, Domain
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 """E|Z| of a standard normal."""
@@ -21,3 +26,18 @@ def cell_error(adjacency: Adjacency, cost: float, mechanism: str = "gaussian") -
 def gaussian_sigma(adjacency: Adjacency, cost: float) -> float:
     """Standard deviation of Gaussian noise on counts at this cost (in ρ)."""
     return math.sqrt(counts_sensitivity(adjacency).l2_squared / (2 * cost))
+
+
+def noise_of_pairs(
+    domain: Domain, pairs: Sequence[Clique], budget: Budget, accounting: Accounting, share: float
+) -> float | None:
+    """Mean L1 noise of a pair, in records, if a share of the budget were spread over all pairs in the best way.
+
+    What a method that measures pairs can expect from noise alone: it measures fewer pairs, each with less noise, and
+    pays for the others with what it does not know of them.
+    """
+    if not pairs or not budget.is_finite:
+        return None
+    # Σ σ_p n_p is least for ρ_p ∝ n_p^(2/3), and is then σ(ρ) (Σ n_p^(2/3))^(3/2)
+    spread = math.pow(math.fsum(math.pow(domain.cells(pair), 2 / 3) for pair in pairs), 1.5)
+    return cell_error(budget.adjacency, share * Filter(budget, accounting).total) * spread / len(pairs)
