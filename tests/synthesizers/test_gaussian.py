@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -116,3 +118,12 @@ def test_a_wide_domain_is_refused_before_anything_is_spent() -> None:
             method.plan(wide, Budget(1.0))
     with pytest.raises(UsageError, match="means"):
         Gaussian(means=0.0)
+
+
+def test_the_certificate_states_the_eigenvalue_assumption_and_still_says_infinity() -> None:
+    stat = Stat(eigenvalue=0.01, rows=10**7)
+    model = fit(stat, example_table(), Budget(math.inf, 1e-5), schema=example_schema())
+    text = model.certificate.to_json()
+    assert math.isinf(model.certificate.epsilon)
+    assert "smallest eigenvalue at least 0.01" in text
+    assert "Not part of the guarantee" in text

@@ -114,7 +114,10 @@ def fit(
         release=record.id,
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
-        assumptions=DISCOVERED_ASSUMPTIONS if discovery else ASSUMPTIONS,
+        assumptions=(
+            *(DISCOVERED_ASSUMPTIONS if discovery else ASSUMPTIONS),
+            *synthesizer.remarks(source.domain, budget),
+        ),
     )
     book.close_release(record.id)
     return Model(

@@ -13,6 +13,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.gaussian_generation import GaussianGeneration
 from kagemusha.release.curator import Curator
 from kagemusha.release.moments import CrossMoments, Features, FirstMoments, features_of
 from kagemusha.schema.domain import Domain
@@ -69,11 +70,39 @@ class Gaussian(Synthesizer):
 
 @dataclass(frozen=True, kw_only=True)
 class Stat(Synthesizer):
-    """The attack paper's STAT: exact mean and covariance. It protects nobody."""
+    """The attack paper's STAT: exact mean and covariance. It protects nobody.
+
+    Drawing rows from a normal distribution is random in itself. With `eigenvalue` (the smallest eigenvalue of every
+    possible table's covariance) and `rows` (the fewest rows it can have) declared, the certificate tells what that
+    randomness alone would be worth; it still says ε = ∞, because the model file holds the exact moments.
+    """
 
     name: ClassVar[str] = "stat"
     summary: ClassVar[str] = "STAT without protection: exact mean and covariance, for attack games"
     private: ClassVar[bool] = False
+
+    eigenvalue: float | None = None
+    rows: int | None = None
+    released: int | None = None
+
+    def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
+        """The value of generation randomness, with the assumption it hangs on."""
+        if self.eigenvalue is None or self.rows is None:
+            return ()
+        generation = GaussianGeneration(
+            n=self.rows,
+            d=len(domain),
+            sigma=self.eigenvalue,
+            m=self.released or self.rows,
+            adjacency=budget.adjacency,
+        )
+        delta = budget.delta or 1e-9
+        epsilon, order = generation.epsilon(delta)
+        return (
+            f"Not part of the guarantee: if all {len(domain)} columns were numbers in [-1, 1] and only the "
+            f"{generation.m:,} rows were released, never the model or its moments, then drawing them would by itself be "
+            f"worth ε = {epsilon:.4g} at δ = {delta:g} (Rényi order {order:.3g}). {generation.assumption()}",
+        )
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Exact sums."""

@@ -146,6 +146,10 @@ class Synthesizer(ABC):
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """What `build` will need; reads no data and spends nothing."""
 
+    def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
+        """What a certificate should say beside the usual assumptions; nothing for most methods."""
+        return ()
+
     def parameters(self) -> dict[str, Any]:
         """The choices, for the certificate."""
         return asdict(self)  # type: ignore[call-overload,no-any-return]
