@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -215,7 +214,6 @@ def test_a_file_that_changes_is_noticed(tmp_path):
 
 
 def test_ten_thousand_columns_and_a_million_categories(tmp_path):
-    start = time.perf_counter()
     wide = tmp_path / "wide.csv"
     wide.write_text(",".join(f"x{i}" for i in range(10_000)) + "\n" + (",".join("1" * 10_000) + "\n") * 3)
     schema = Schema(Integer(f"x{i}", lower=0, upper=1) if i % 100 == 0 else Drop(f"x{i}") for i in range(10_000))
@@ -224,4 +222,3 @@ def test_ten_thousand_columns_and_a_million_categories(tmp_path):
     many.write_text("name,age\n" + "".join(f"v{i},1\n" for i in range(1_000_000)))
     assert open_source(many, SCHEMA).count([("name",)])[0].counts.tolist() == [0, 0, 1_000_000]
     assert propose(many)["name"].kind == "drop"
-    assert time.perf_counter() - start < 30

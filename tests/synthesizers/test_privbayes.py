@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from pathlib import Path
 
 import numpy as np
@@ -152,8 +151,8 @@ def test_a_column_too_wide_is_refused_before_anything_is_spent() -> None:
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize(("accounting", "most"), [("zcdp", 0.0878), ("pure", 0.0878)])
-def test_adult_is_better_and_faster_than_what_there_was(data_folder: Path, accounting: str, most: float) -> None:
-    """2-way error at ε = 1, δ = 10⁻⁹ of dpmm's PrivBayes: .0878 in 98 CPU seconds; DataSynthesizer takes 428."""
+def test_adult_is_better_than_what_there_was(data_folder: Path, accounting: str, most: float) -> None:
+    """2-way error at ε = 1, δ = 10⁻⁹; dpmm's PrivBayes has .0878 (speed is compared in benchmarks/)."""
     import pandas as pd
 
     table = pd.read_parquet(data_folder / "adult.parquet")
@@ -162,11 +161,8 @@ def test_adult_is_better_and_faster_than_what_there_was(data_folder: Path, accou
     table = table[names].astype(str).reset_index(drop=True)
     schema = Schema(Category(c, categories=tuple(sorted(table[c].unique())), out_of_domain="clip") for c in names)
     method = PrivBayes(accounting=accounting)  # type: ignore[arg-type]
-    fit(method, table, Budget(1.0, 1e-9), schema=schema, simulation=0)  # compiles what is compiled once
-    start = time.process_time()
     model = fit(method, table, Budget(1.0, 1e-9), schema=schema)
     double = model.sample_codes(len(table))
-    seconds = time.process_time() - start
     from kagemusha.encoding import Encoder
 
     real = Encoder(schema).encode(table)
@@ -177,5 +173,3 @@ def test_adult_is_better_and_faster_than_what_there_was(data_folder: Path, accou
         one, two = (np.bincount(x[:, i] * size + x[:, j], minlength=cells) / len(x) for x in (real, double))
         errors.append(np.abs(one - two).sum())
     assert np.mean(errors) <= most
-    assert seconds < 428 / 100
-    assert seconds < 98 / 20
