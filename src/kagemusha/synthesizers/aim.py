@@ -71,7 +71,7 @@ class AIM(Adaptive):
             progress(f"round {len(trace)}: {' × '.join(clique)}", spent)
 
             # anneal: a round that moved the model less than its own noise was too timid; ε doubles and σ halves
-            if change <= expected:
+            if not last and change <= expected:
                 cost *= 4
         ceilings = choice_ceilings(score, noisy, model, selection=SELECT * cost, adjacency=curator.adjacency)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
