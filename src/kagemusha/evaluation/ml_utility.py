@@ -99,8 +99,8 @@ def classify(
             predicted = np.full(len(y_test), labels[0])
         else:
             fitted = _fit(classifier(name, seed), design_matrix(part, without=target), codes)
-            ranking = _ranking(fitted, x_test)
-            predicted = labels[np.asarray(fitted.predict(x_test)).astype(np.int64)]
+            ranking = _ranking(fitted, x_test)[same]
+            predicted = labels[np.asarray(fitted.predict(x_test)).astype(np.int64)][same]
         found[name] = classification_scores(y_test, predicted, ranking, labels)
     return found
 
@@ -174,6 +174,13 @@ def _prepare(train: CodedTable, test: CodedTable, target: str) -> tuple[CodedTab
             raise UsageError(f"target {target!r} is missing in every {side} row")
         tables.append(known_target(table, target))
     return tables[0], tables[1]
+
+
+def _different(table: CodedTable, target: str) -> tuple[IntArray, IntArray]:
+    """The first row of each kind (rows that differ in the target alone get the same answer), and each row's kind."""
+    codes = np.column_stack([table.column(name) for name in table.domain if name != target])
+    _, first, same = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    return first, same.reshape(-1)
 
 
 def _numbers(table: CodedTable, target: str) -> FloatArray:
