@@ -86,7 +86,8 @@ def classify(
     that occur in `test`, one against the rest. A training table with one label only gives that answer to everybody.
     """
     train, test = _prepare(train, test, target)
-    x_test, y_test = design_matrix(test, without=target), test.column(target).astype(np.int64)
+    first, same = _different(test, target)
+    x_test, y_test = design_matrix(test.take(first), without=target), test.column(target).astype(np.int64)
     found: dict[str, Scores] = {}
     several = len(np.unique(train.column(target)))
     for name in models:
