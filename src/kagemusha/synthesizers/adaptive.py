@@ -112,8 +112,9 @@ class Adaptive(Synthesizer):
         if not measured:
             return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells)
         passes = ROUND_WORK / tree_cells(domain, [m.clique for m in measured])
-        # close to the minimum: a round that stopped short of it would seem to have moved little, and anneal too soon
-        return self._fitted(curator, measured, before, max(60.0, passes), tolerance=1e-3)
+        # close to the minimum where that is cheap: a round that stopped short of it would seem to have moved little, and
+        # anneal too soon
+        return self._fitted(curator, measured, before, max(60.0, passes), tolerance=1e-3 if passes > 400 else 0.01)
 
     def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField) -> MarkovField:
         """The field to keep: afresh if there is time, because what early rounds left in a warm start lingers."""
