@@ -42,6 +42,11 @@ COMMANDS = [
     ["account", "noise"],
     ["account", "buy"],
     ["account", "explain"],
+    ["account", "gaussian-generation"],
+    ["evaluate"],
+    ["compare"],
+    ["reproduce", "aim"],
+    ["reproduce", "gaussian-rdp"],
     ["demo"],
 ]
 
