@@ -53,13 +53,13 @@ def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
         [
             [
                 r["id"],
-                r["dataset"],
+                Path(r["dataset"]).name,
                 r["method"],
                 f"{r['epsilon']:g}",
                 f"{r['delta']:g}",
                 f"{r['held'] / UNIT:.4g}",
                 r["state"],
-                r["opened_at"],
+                r["opened_at"][:10],
             ]
             for r in data["releases"]
         ],
