@@ -52,7 +52,7 @@ CONDITIONS = {
     "age != 37 and age between 30 and 44": lambda d: (d.age != 37) & (d.age >= 30) & (d.age <= 44),
     "age < 23.5 or age > 97": lambda d: (d.age < 23.5) | (d.age > 97),
     "bmi < 18.5 or (ward = 'b' and bmi > 41.25)": lambda d: (d.bmi < 18.5) | ((d.ward == "b") & (d.bmi > 41.25)),
-    "not (sex = 'F' or age <= 50)": lambda d: (d.sex == "M") & (d.age > 50),
+    "not (sex = 'F' or age <= 50)": lambda d: d.sex.notna() & (d.sex != "F") & (d.age > 50),
     "sex is missing": lambda d: d.sex.isna(),
     "bmi is not missing and sex in ('F', 'M')": lambda d: d.bmi.notna() & d.sex.notna(),
     "ward not in ('a')": lambda d: d.ward != "a",
