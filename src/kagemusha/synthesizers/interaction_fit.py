@@ -22,6 +22,12 @@ from kagemusha.synthesizers.lbfgs import minimise
 STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
 
+FLOOR = 0.3
+"""The least curvature a cell is thought to have, in those of a cell of average probability."""
+
+PROGRESS = 3e-5
+"""The fit ends when 20 passes gain less than this log-likelihood a record; ten times as much is felt at ε = 10."""
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyColumn:
@@ -34,7 +40,10 @@ class NoisyColumn:
 
 
 class _Problem:
-    """Parameters in one flat vector: columns first, then interactions; `cell_of` maps model cells to parameters."""
+    """Parameters in one flat vector: columns first, then interactions; `cell_of` maps model cells to parameters.
+
+    The solver moves x, and θ = centred(unit · x): units make all curvatures alike, which more than halves the passes.
+    """
 
     def __init__(
         self,
@@ -61,10 +70,13 @@ class _Problem:
             np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(p.values for p in pairs)]]) / total
         )
         self.target = self.centred(self.target)
-        # a parameter's curvature is about its cell's probability plus the ridge
-        self.unit = (np.repeat(1 / sizes, sizes) + self.ridge) ** -0.5
         self.offset = inference.pack({(c.name,): np.log(c.start / c.start.sum()) for c in columns})
         self.inference = inference
+        # a parameter's curvature is about its cell's probability in the independent model, plus the ridge
+        average = np.repeat(1 / sizes, sizes)
+        self.unit: FloatArray = (np.maximum(self.seen(self.offset)[1], FLOOR * average) + self.ridge) ** -0.5
+        # columns must answer every move of their pairs; longer steps let them keep up
+        self.unit[: starts[len(columns)]] *= 2
 
     def centred(self, flat: FloatArray) -> FloatArray:
         """Interactions without their smaller marginals."""
@@ -72,18 +84,25 @@ class _Problem:
             flat = flat - (np.bincount(line, flat) * share)[line]
         return flat
 
-    def potentials(self, x: FloatArray) -> FloatArray:
-        """Log potentials of the model for scaled parameters `x`."""
-        theta: FloatArray = (x * self.unit)[self.cell_of] + self.offset
-        return theta
+    def theta(self, x: FloatArray) -> FloatArray:
+        """The parameters behind the solver's `x`."""
+        return self.centred(x * self.unit)
+
+    def seen(self, potentials: FloatArray) -> tuple[float, FloatArray]:
+        """log Z and the probability of what each parameter stands for."""
+        log_z, mu = self.inference(potentials)
+        return log_z, np.bincount(self.cell_of, mu, minlength=self.size).astype(np.float64, copy=False)
+
+    def potentials(self, theta: FloatArray) -> FloatArray:
+        """Log potentials of the model."""
+        return np.asarray(theta[self.cell_of] + self.offset, dtype=np.float64)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        theta = x * self.unit
-        log_z, mu = self.inference(theta[self.cell_of] + self.offset)
-        seen = np.bincount(self.cell_of, mu, minlength=self.size).astype(np.float64, copy=False)
-        gradient = self.centred(seen) - self.target + self.ridge * theta
-        value = log_z - theta @ self.target + 0.5 * theta @ (self.ridge * theta)
-        return float(value), self.unit * gradient
+        theta = self.theta(x)
+        log_z, seen = self.seen(self.potentials(theta))
+        pull = self.ridge * theta
+        value = log_z - theta @ self.target + 0.5 * theta @ pull
+        return float(value), self.unit * self.centred(seen - self.target + pull)
 
 
 def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:
@@ -94,6 +113,9 @@ def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int)
         lines: list[IntArray] = [np.zeros(int(starts[columns]), dtype=np.int64)]
         shares = [0.0]
         for shape in shapes[columns:]:
+            if axis >= len(shape):
+                lines.append(np.zeros(int(np.prod(shape)), dtype=np.int64))
+                continue
             own = np.arange(int(np.prod(shape)) // shape[axis]) + len(shares)
             table = np.broadcast_to(np.expand_dims(own.reshape(np.delete(shape, axis)), axis), shape)
             lines.append(table.ravel())
@@ -116,7 +138,7 @@ def fit_interactions(
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     inference = BeliefPropagation(tree, cliques)
     problem = _Problem(inference, columns, pairs, total)
-    found = minimise(problem, np.zeros(problem.size), max_calls=max_steps, tolerance=1e-7)
-    flat = problem.potentials(found)
+    found = minimise(problem, np.zeros(problem.size), max_calls=max_steps, progress=PROGRESS)
+    flat = problem.potentials(problem.theta(found))
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
     return MarkovField(domain, total, tree, potentials)

@@ -13,23 +13,29 @@ MEMORY = 20
 DECREASE = 1e-4
 """A step must bring this share of the decrease its slope promises."""
 
+WINDOW = 20
+"""Progress is judged over this many calls."""
+
 
 def minimise(
     function: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
     *,
     max_calls: int,
-    tolerance: float,
+    progress: float,
 ) -> FloatArray:
     """The minimiser of `function`, which returns value and gradient; at most `max_calls` calls.
 
-    Stops when no component of the gradient exceeds `tolerance`, or when rounding leaves nothing to gain.
+    Stops when the last calls together lowered the value by less than `progress`, or when rounding leaves nothing to gain.
     """
     x = start
     value, gradient = function(x)
     calls = 1
+    values = [value]
     pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)
-    while calls < max_calls and float(np.abs(gradient).max(initial=0.0)) > tolerance:
+    while calls < max_calls and gradient.any():
+        if calls > WINDOW and values[-1 - WINDOW] - value < progress:
+            break
         direction = -_times_inverse_hessian(gradient, pairs)
         slope = float(gradient @ direction)
         step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
@@ -37,6 +43,7 @@ def minimise(
             trial = x + step * direction
             trial_value, trial_gradient = function(trial)
             calls += 1
+            values.append(min(value, trial_value))
             if trial_value <= value + DECREASE * step * slope or calls >= max_calls:
                 break
             # the minimum of the parabola through both values and the slope, kept within reason
