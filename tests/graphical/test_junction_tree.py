@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import ModelTooLarge
-from kagemusha.graphical import candidate_cells, junction_tree, tree_cells
+from kagemusha.graphical import GrowingTree, candidate_cells, junction_tree, tree_cells
+from kagemusha.graphical.junction_tree import triangulation
 from kagemusha.schema.domain import Domain
 
-from .brute_force import CLIQUE_SETS, DOMAIN
+from .brute_force import CLIQUE_SETS, DOMAIN, eliminate, smallest_tree
 
 
 def assert_is_junction_tree(tree, cliques):
@@ -41,6 +42,7 @@ def test_named_sets(name):
 attributes = st.sets(st.integers(0, 7), min_size=1, max_size=3)
 
 
+@settings(deadline=None)  # the first example may have to compile
 @given(st.lists(attributes, max_size=8), st.lists(st.integers(1, 6), min_size=8, max_size=8), attributes)
 def test_any_set_gives_a_junction_tree(sets, sizes, extra):
     domain = Domain(tuple("abcdefgh"), tuple(sizes))
@@ -52,6 +54,86 @@ def test_any_set_gives_a_junction_tree(sets, sizes, extra):
     assert candidate_cells(domain, cliques, [candidate]) == [
         tree.cells if inside else tree_cells(domain, [*cliques, candidate])
     ]
+
+
+def random_cliques(domain, count, rng):
+    sizes = rng.integers(1, min(4, len(domain) + 1), count)
+    picked = (rng.choice(len(domain), size, replace=False) for size in sizes)
+    return [tuple(domain.names[i] for i in sorted(p)) for p in picked]
+
+
+def random_domain(columns, largest, rng):
+    return Domain(tuple(f"x{i}" for i in range(columns)), tuple(map(int, rng.integers(1, largest + 1, columns))))
+
+
+def assert_same_as_brute_force(domain, cliques, candidates):
+    for heuristic in ("cells", "fill"):
+        assert triangulation(domain, cliques, heuristic) == eliminate(domain, cliques, heuristic)
+    cells, tree = smallest_tree(domain, cliques)
+    assert sorted(junction_tree(domain, cliques).cliques) == sorted(tree)
+    assert tree_cells(domain, cliques) == cells
+    assert candidate_cells(domain, cliques, candidates) == [
+        cells if any(set(c) <= set(t) for t in tree) else smallest_tree(domain, [*cliques, c])[0] for c in candidates
+    ]
+
+
+@pytest.mark.parametrize("largest", [1, 2, 4, 30])
+@pytest.mark.parametrize("columns", range(1, 21))
+def test_elimination_is_that_of_exact_numbers(columns, largest):
+    """Small sizes tie all the time: the order of ties is compared too."""
+    rng = np.random.default_rng(100 * columns + largest)
+    domain = random_domain(columns, largest, rng)
+    for count in (0, columns // 2, columns, 2 * columns):
+        assert_same_as_brute_force(domain, random_cliques(domain, count, rng), random_cliques(domain, 5, rng))
+
+
+@pytest.mark.parametrize("columns", [63, 64, 65, 100, 130])
+def test_more_columns_than_a_word_has_bits(columns):
+    rng = np.random.default_rng(columns)
+    domain = random_domain(columns, 5, rng)
+    assert_same_as_brute_force(domain, random_cliques(domain, columns, rng), random_cliques(domain, 2, rng))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sizes_beyond_any_integer_type(seed):
+    """Powers of two are exact in floats however large, so that even the order of ties is that of exact numbers."""
+    rng = np.random.default_rng(seed)
+    domain = Domain(tuple(f"x{i}" for i in range(15)), tuple(2 ** int(e) for e in rng.integers(24, 32, 15)))
+    cliques = random_cliques(domain, 15, rng)
+    assert tree_cells(domain, cliques) > 2**63
+    assert_same_as_brute_force(domain, cliques, random_cliques(domain, 5, rng))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rounded_sizes_are_told_exactly(seed):
+    rng = np.random.default_rng(seed)
+    domain = random_domain(30, 10**12, rng)
+    cliques, candidates = random_cliques(domain, 40, rng), random_cliques(domain, 3, rng)
+    tree = junction_tree(domain, cliques)
+    assert_is_junction_tree(tree, cliques)
+    assert 2**63 < tree_cells(domain, cliques) == sum(map(domain.cells, tree.cliques))
+    assert candidate_cells(domain, cliques, candidates) == [
+        tree.cells if tree.host(c) is not None else junction_tree(domain, [*cliques, c]).cells for c in candidates
+    ]
+
+
+def test_sizes_beyond_any_float():
+    domain = Domain(tuple(f"x{i}" for i in range(40)), (10**12,) * 40)
+    assert tree_cells(domain, [domain.names]) == 10**480
+    half = domain.names[:20]
+    assert candidate_cells(domain, [half], [domain.names, half]) == [10**480, 10**240 + 20 * 10**12]
+
+
+@pytest.mark.parametrize("limit", [0, 60, 200, 1000, 10**5, 2**70])
+@pytest.mark.parametrize("columns", [1, 2, 6, 12])
+def test_a_growing_tree_takes_what_candidate_cells_allows(columns, limit):
+    rng = np.random.default_rng(columns)
+    domain = random_domain(columns, 6, rng)
+    growing, taken = GrowingTree(domain, limit), []
+    for clique in random_cliques(domain, 60, rng):
+        fits = candidate_cells(domain, taken, [clique])[0] <= limit
+        assert growing.add(clique) is fits
+        taken += [clique] if fits else []
 
 
 def test_trees_are_small_where_the_best_is_known():

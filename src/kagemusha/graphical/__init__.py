@@ -4,6 +4,7 @@ from kagemusha.graphical.estimation import Estimate as Estimate
 from kagemusha.graphical.estimation import Measurement as Measurement
 from kagemusha.graphical.estimation import estimate as estimate
 from kagemusha.graphical.estimation import estimate_total as estimate_total
+from kagemusha.graphical.junction_tree import GrowingTree as GrowingTree
 from kagemusha.graphical.junction_tree import JunctionTree as JunctionTree
 from kagemusha.graphical.junction_tree import candidate_cells as candidate_cells
 from kagemusha.graphical.junction_tree import junction_tree as junction_tree

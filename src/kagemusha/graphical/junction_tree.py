@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import prod
+from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.schema.domain import Clique, Domain
 
 _HEURISTICS = ("cells", "fill")
+
+_EXACT = 1 << 53
+"""Below this every float is the number it stands for."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +82,7 @@ def junction_tree(domain: Domain, cliques: Iterable[Iterable[str]], *, max_cells
     Several elimination heuristics are tried and the tree with the fewest cells kept. Raises `ModelTooLarge`,
     before allocating anything, if it has more than `max_cells` cells.
     """
-    adjacency = _adjacency(domain, cliques)
-    masks = min((_eliminate(adjacency, domain.sizes, h) for h in _HEURISTICS), key=lambda m: _cells(m, domain.sizes))
-    tree = _span(domain, [_clique(domain, mask) for mask in masks])
+    tree = _span(domain, _Graph(domain, cliques).smallest())
     if max_cells is not None:
         tree.require(max_cells)
     return tree
@@ -85,35 +90,97 @@ def junction_tree(domain: Domain, cliques: Iterable[Iterable[str]], *, max_cells
 
 def tree_cells(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
     """Total cells of `junction_tree(domain, cliques)`, without building it."""
-    adjacency = _adjacency(domain, cliques)
-    return min(_cells(_eliminate(adjacency, domain.sizes, h), domain.sizes) for h in _HEURISTICS)
+    return _cells(domain, _Graph(domain, cliques).smallest())
 
 
 def candidate_cells(domain: Domain, base: Iterable[Iterable[str]], candidates: Sequence[Iterable[str]]) -> list[int]:
-    """For each candidate, the cells of the tree of ``base + [candidate]``: AIM's filter, for a whole round at once."""
-    adjacency = _adjacency(domain, base)
-    everyone = range(len(domain))
-    prices = {h: _prices(adjacency, domain.sizes, h, everyone) for h in _HEURISTICS}
-    trees = [_eliminate(adjacency, domain.sizes, h, prices[h]) for h in _HEURISTICS]
-    masks = min(trees, key=lambda m: _cells(m, domain.sizes))
-    unchanged = _cells(masks, domain.sizes)
-    sizes = []
-    for candidate in candidates:
-        mask = _mask(domain, candidate)
-        if any(mask & ~tree_mask == 0 for tree_mask in masks):
-            sizes.append(unchanged)
-            continue
-        grown = adjacency.copy()
-        _connect(grown, mask)
-        touched = 0
-        for i in _bits(mask):
-            touched |= grown[i]
-        options = []
-        for h in _HEURISTICS:
-            price = prices[h] | _prices(grown, domain.sizes, h, _bits(touched))
-            options.append(_cells(_eliminate(grown, domain.sizes, h, price), domain.sizes))
-        sizes.append(min(options))
-    return sizes
+    """For each candidate, the cells of the tree of ``base + [candidate]``: AIM's filter, for a whole round at once.
+
+    A candidate inside a clique of the tree of `base` leaves that tree as it is.
+    """
+    from kagemusha.graphical.elimination import INSIDE, candidate_totals
+
+    base = [tuple(clique) for clique in base]
+    graph = _Graph(domain, base)
+    tree = graph.smallest()
+    unchanged = _cells(domain, tree)
+    added = [tuple(candidate) for candidate in candidates]
+    totals = np.empty(len(added))
+    candidate_totals(*graph.arrays, graph.sizes, _words(domain, tree), _words(domain, added), totals)
+    return [
+        unchanged if total == INSIDE else int(total) if total < _EXACT else tree_cells(domain, [*base, candidate])
+        for total, candidate in zip(totals.tolist(), added, strict=True)
+    ]
+
+
+def triangulation(domain: Domain, cliques: Iterable[Iterable[str]], heuristic: str) -> list[Clique]:
+    """Maximal cliques of one greedy triangulation, in the order of elimination; ties go to the first attribute.
+
+    "cells" next eliminates the attribute whose neighbourhood has the fewest cells, "fill" the one whose neighbours
+    lack the fewest edges (then: the fewest cells).
+    """
+    return _Graph(domain, cliques).eliminate(heuristic)
+
+
+class GrowingTree:
+    """A set of cliques that takes in another one as long as the junction tree keeps within `max_cells` cells.
+
+    A clique fits if it leaves the present tree as it is or if the tree with it is small enough: what
+    `candidate_cells` says of it, without starting from nothing each time. (Elimination is greedy: with a clique of
+    the first kind it may, rarely, find a larger tree than before.) Limits above 2^53 count as 2^53.
+
+    >>> tree = GrowingTree(Domain(("a", "b", "c"), (10, 10, 10)), 300)
+    >>> [tree.add(pair) for pair in (("a", "b"), ("b", "c"), ("a", "c"))]
+    [True, True, False]
+    """
+
+    def __init__(self, domain: Domain, max_cells: int) -> None:
+        self._domain = domain
+        self._most = float(min(max_cells, _EXACT))
+        self._graph = _Graph(domain, ())
+        # without edges every attribute is a clique of the tree
+        self._tree = self._graph.arrays[0].copy()
+        self._size = len(domain), float(sum(domain.sizes))
+
+    def add(self, clique: Iterable[str]) -> bool:
+        """Take the clique in if it fits, else leave everything as it is; says which."""
+        from kagemusha.graphical.elimination import grow
+
+        graph, mask = self._graph, _words(self._domain, [clique])
+        fits, *size = grow(*graph.arrays, graph.sizes, self._tree, *self._size, mask, self._most)
+        self._size = size[0], size[1]
+        return bool(fits)
+
+
+class _Graph:
+    """Which attributes are joined, in the arrays that `elimination` works on."""
+
+    def __init__(self, domain: Domain, cliques: Iterable[Iterable[str]]) -> None:
+        from kagemusha.graphical.elimination import add_cliques
+
+        self.domain = domain
+        self.sizes: FloatArray = np.array(domain.sizes, dtype=np.float64)
+        near = _words(domain, [(name,) for name in domain])
+        self.arrays = (near, self.sizes.copy(), np.zeros(len(domain), dtype=np.int64))
+        add_cliques(*self.arrays, self.sizes, _words(domain, cliques))
+
+    def eliminate(self, heuristic: str) -> list[Clique]:
+        """Maximal cliques of the triangulation, in the order of elimination."""
+        from kagemusha.graphical.elimination import eliminate
+
+        near, cells, missing = (array.copy() for array in self.arrays)
+        found = np.empty_like(near)
+        count, _ = eliminate(near, cells, missing, self.sizes, heuristic == "fill", math.inf, found)
+        masks = (sum(word << 64 * w for w, word in enumerate(words)) for words in found[:count].tolist())
+        return [_clique(self.domain, mask) for mask in masks]
+
+    def smallest(self) -> list[Clique]:
+        """The cliques of the heuristic with the fewest cells."""
+        return min(map(self.eliminate, _HEURISTICS), key=lambda cliques: _cells(self.domain, cliques))
+
+
+def _cells(domain: Domain, cliques: Iterable[Clique]) -> int:
+    return sum(map(domain.cells, cliques))
 
 
 def _mask(domain: Domain, names: Iterable[str]) -> int:
@@ -123,84 +190,16 @@ def _mask(domain: Domain, names: Iterable[str]) -> int:
     return mask
 
 
-@lru_cache(maxsize=1 << 16)
-def _bits(mask: int) -> tuple[int, ...]:
-    bits = []
-    while mask:
-        low = mask & -mask
-        bits.append(low.bit_length() - 1)
-        mask ^= low
-    return tuple(bits)
-
-
-@lru_cache(maxsize=1 << 16)
-def _size(mask: int, sizes: tuple[int, ...]) -> int:
-    return prod(sizes[i] for i in _bits(mask))
-
-
 def _clique(domain: Domain, mask: int) -> Clique:
-    return tuple(domain.names[i] for i in _bits(mask))
+    return tuple(name for i, name in enumerate(domain.names) if mask >> i & 1)
 
 
-def _cells(masks: Iterable[int], sizes: tuple[int, ...]) -> int:
-    return sum(_size(mask, sizes) for mask in masks)
-
-
-def _connect(adjacency: list[int], mask: int) -> None:
-    for i in _bits(mask):
-        adjacency[i] |= mask
-
-
-def _adjacency(domain: Domain, cliques: Iterable[Iterable[str]]) -> list[int]:
-    """Neighbour sets as bit masks; every attribute is its own neighbour."""
-    adjacency = [1 << i for i in range(len(domain))]
-    for clique in cliques:
-        _connect(adjacency, _mask(domain, clique))
-    return adjacency
-
-
-_Price = tuple[int, int]
-
-
-def _prices(near: Sequence[int], sizes: tuple[int, ...], heuristic: str, vertices: Iterable[int]) -> dict[int, _Price]:
-    """What eliminating each vertex next would cost: (cells, 0), or (twice the missing edges, cells)."""
-    if heuristic == "cells":
-        return {v: (_size(near[v], sizes), 0) for v in vertices}
-    prices = {}
-    for v in vertices:
-        around = near[v]
-        missing = sum([(around & ~near[u]).bit_count() for u in _bits(around)])
-        prices[v] = (missing, _size(around, sizes))
-    return prices
-
-
-def _eliminate(
-    adjacency: Sequence[int],
-    sizes: tuple[int, ...],
-    heuristic: str,
-    prices: dict[int, _Price] | None = None,
-) -> list[int]:
-    """Maximal cliques (bit masks) of the triangulation by greedy elimination; ties go to the first attribute."""
-    near = list(adjacency)
-    left = list(range(len(near)))
-    price = _prices(near, sizes, heuristic, left) if prices is None else dict(prices)
-    maximal: list[int] = []
-    while left:
-        v = min(left, key=price.__getitem__)
-        clique = near[v]
-        left.remove(v)
-        if not any(clique & known == clique for known in maximal):
-            maximal.append(clique)
-        rest = clique & ~(1 << v)
-        touched, filled = rest, False
-        for u in _bits(rest):
-            filled = filled or bool(rest & ~near[u])
-            near[u] = (near[u] | rest) & ~(1 << v)
-            touched |= near[u]
-        # A new edge changes the fill-in of every vertex next to both its ends.
-        again = touched if heuristic == "fill" and filled else rest
-        price.update(_prices(near, sizes, heuristic, _bits(again)))
-    return maximal
+def _words(domain: Domain, cliques: Iterable[Iterable[str]]) -> NDArray[np.uint64]:
+    """One row a clique: a bit for each attribute, in words of 64."""
+    starts = range(0, max(1, len(domain)), 64)
+    masks = [_mask(domain, clique) for clique in cliques]
+    rows = [[mask >> start & 0xFFFF_FFFF_FFFF_FFFF for start in starts] for mask in masks]
+    return np.array(rows, dtype=np.uint64).reshape(len(rows), len(starts))
 
 
 def _span(domain: Domain, cliques: list[Clique]) -> JunctionTree:

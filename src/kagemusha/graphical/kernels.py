@@ -12,35 +12,20 @@ stride is 0 or 1, because both tables list their shared axes in the same order);
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import njit
+
+from kagemusha.graphical.compiled import compiled
 
 # Reassociation lets reductions use vector registers; infinities and NaN keep their meaning (structural zeros).
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
-
-
-def _compiled(fastmath: set[str] | bool) -> Callable[[Any], Any]:
-    """Compile and keep the machine code on disk; where no folder can be written, compile in each process."""
-
-    def decorate(function: Any) -> Any:
-        options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy"}
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:
-            return njit(**options)(function)
-
-    return decorate
-
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 6.93145751953125e-1
 _LN2_LOW = 1.42860682030941723212e-6
 
 
-@_compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _exp(x):  # type: ignore[no-untyped-def]
     # Branch-free, so that the loop around it becomes vector code: libm's exp costs five times as much.
     clipped = min(max(x, -708.0), 709.0)
@@ -64,7 +49,7 @@ def _exp(x):  # type: ignore[no-untyped-def]
     return p * scale if x >= -708.0 else 0.0
 
 
-@_compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _log_sum_exp(buf, table, message, inverse, rows, columns, separator_last):  # type: ignore[no-untyped-def]
     """Exponentiate log potentials, shifted for each separator state; write the log message and the inverse sums."""
     if not separator_last:
@@ -113,7 +98,7 @@ def _log_sum_exp(buf, table, message, inverse, rows, columns, separator_last):  
             total_of[s] = 1.0 / total_of[s]
 
 
-@_compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
     """One innermost run: `n` cells of the big table against a run of the small one."""
     table = buf[big : big + n]
@@ -149,7 +134,7 @@ def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
                 other[j] += table[j]
 
 
-@_compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def run(program, buf):  # type: ignore[no-untyped-def]
     """Execute every instruction of `program` on `buf`, in order."""
     counter = np.zeros(64, np.int64)
@@ -201,7 +186,7 @@ def run(program, buf):  # type: ignore[no-untyped-def]
                 g -= 1
 
 
-@_compiled(fastmath=False)
+@compiled()
 def round_with_carry(expected, sizes, carry, counts):  # type: ignore[no-untyped-def]
     """Round each row of `expected` up or down to `counts` with sum `sizes`, passing what was lost to the next row.
 

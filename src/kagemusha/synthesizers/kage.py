@@ -16,7 +16,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.graphical import candidate_cells, tree_cells
+from kagemusha.graphical import GrowingTree, tree_cells
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -202,7 +202,7 @@ class Kage(Synthesizer):
                 useful,
                 strengths,
                 np.maximum(weights * importance, 1e-9),
-                lambda taken, pair: candidate_cells(coarse, taken, [pair])[0] <= limit,
+                GrowingTree(coarse, limit).add,
                 noise=KEPT * raw,
                 column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
                 before=COLUMNS * curator.total / left,

@@ -43,7 +43,7 @@ def choose(
     errors: FloatArray,
     strengths: FloatArray,
     weights: FloatArray,
-    fits: Callable[[list[Clique], Clique], bool],
+    add: Callable[[Clique], bool],
     *,
     noise: float,
     column_noise: float,
@@ -54,10 +54,11 @@ def choose(
     `weights` w say how noise hurts a pair: measured at a share q of what is left it gets the error noise·w/√q. The
     best split is q ∝ w^(2/3), with the error noise·(Σ w^(2/3))^(3/2). A pair left out keeps the part of its error
     that the chosen ones do not imply; `strengths` are the errors on a scale from 0 to 1. Columns now have the error
-    column_noise/√before in all pairs together, before = what they were given over what is left.
+    column_noise/√before in all pairs together, before = what they were given over what is left. `add` takes a pair
+    into the model, or says False if it does not fit beside those taken so far.
     """
     price = weights ** (2 / 3)
-    taken, left_out = _greedy(pairs, errors, strengths, price, fits, noise)
+    taken, left_out = _greedy(pairs, errors, strengths, price, add, noise)
     grown = np.concatenate([[0.0], np.cumsum(price[taken])]) ** 1.5 * noise
     best, count, columns = math.inf, 0, 1.0
     for share in np.linspace(0.0, 0.95, 20):
@@ -77,7 +78,7 @@ def _greedy(
     errors: FloatArray,
     strengths: FloatArray,
     price: FloatArray,
-    fits: Callable[[list[Clique], Clique], bool],
+    add: Callable[[Clique], bool],
     noise: float,
 ) -> tuple[list[int], FloatArray]:
     """Pairs in the order they pay off, and the error of what is left out after each."""
@@ -102,7 +103,7 @@ def _greedy(
         if unknown[i] * open_[i] <= noise * ((spent + price[i]) ** 1.5 - spent**1.5):
             break
         open_[i] = False
-        if not fits([pairs[j] for j in taken], pairs[i]):
+        if not add(pairs[i]):
             refused += 1
             continue
         refused = 0

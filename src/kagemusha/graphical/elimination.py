@@ -1,0 +1,264 @@
+"""Greedy elimination of a graph, compiled. Import this module only where a graph is eliminated: it pulls in numba.
+
+A graph is three arrays. `near` holds each vertex's neighbours and itself, one bit each, in words of 64; `cells` the
+product of their sizes, taken in the order of the vertices; `missing` how many edges its neighbours lack to be a
+clique. The next vertex to go is the one with the fewest `cells`, or the one with the least `(missing, cells)`; ties go
+to the first.
+
+Cells are floats, because a product of sizes soon exceeds any integer. They are exact below 2^53, and rounding never
+takes a larger product below that. So whenever the vertex that goes has fewer cells, it is the one that exact numbers
+choose; two vertices can only be confused if both have more, and then the tree has a clique of more than 2^53 cells
+either way. A tree whose cliques are smaller is therefore exactly the one of exact numbers, and no other fits a memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kagemusha.graphical.compiled import compiled
+
+INSIDE = -1.0
+"""Stands for the cells of a candidate that lies inside the present tree."""
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_BYTES = np.uint64(0x0101010101010101)
+_S1, _S2, _S4, _S56 = (np.uint64(s) for s in (1, 2, 4, 56))
+
+
+@compiled()
+def _ones(word):  # type: ignore[no-untyped-def]
+    # The compiler knows this pattern and makes one instruction of it.
+    word -= (word >> _S1) & _PAIRS
+    word = (word & _FOURS) + ((word >> _S2) & _FOURS)
+    word = (word + (word >> _S4)) & _EIGHTS
+    return np.int64((word * _BYTES) >> _S56)
+
+
+@compiled()
+def _first(word):  # type: ignore[no-untyped-def]
+    """Position of the lowest bit."""
+    return _ones(~word & (word - _ONE))
+
+
+@compiled()
+def _bit(vertex):  # type: ignore[no-untyped-def]
+    return _ONE << np.uint64(vertex & 63)
+
+
+@compiled()
+def _members(masks, row, members):  # type: ignore[no-untyped-def]
+    """Write the vertices of one mask and return how many there are."""
+    count = 0
+    for w in range(masks.shape[1]):
+        word = masks[row, w]
+        while word != _ZERO:
+            members[count] = 64 * w + _first(word)
+            count += 1
+            word &= word - _ONE
+    return count
+
+
+@compiled()
+def _inside(masks, row, others, count):  # type: ignore[no-untyped-def]
+    """Whether one mask lies inside one of the first `count` others."""
+    for k in range(count - 1, -1, -1):
+        w = 0
+        while w < masks.shape[1] and masks[row, w] & ~others[k, w] == _ZERO:
+            w += 1
+        if w == masks.shape[1]:
+            return True
+    return False
+
+
+@compiled()
+def _put(masks, row, others, to):  # type: ignore[no-untyped-def]
+    # Arrays are copied in loops throughout: assigning a slice takes seconds to compile.
+    for w in range(masks.shape[1]):
+        others[to, w] = masks[row, w]
+
+
+@compiled()
+def _product(near, vertex, sizes):  # type: ignore[no-untyped-def]
+    product = 1.0
+    for w in range(near.shape[1]):
+        word = near[vertex, w]
+        while word != _ZERO:
+            product *= sizes[64 * w + _first(word)]
+            word &= word - _ONE
+    return product
+
+
+@compiled()
+def _join(near, missing, a, b):  # type: ignore[no-untyped-def]
+    """A new edge: vertices next to both ends lack one edge less, the ends' neighbours get a new one to be joined to."""
+    only_a, only_b = -1, -1  # a is its own neighbour and not b's
+    for w in range(near.shape[1]):
+        both = near[a, w] & near[b, w]
+        only_a += _ones(near[a, w] ^ both)
+        only_b += _ones(near[b, w] ^ both)
+        while both != _ZERO:
+            missing[64 * w + _first(both)] -= 1
+            both &= both - _ONE
+    missing[a] += only_a
+    missing[b] += only_b
+    near[a, b >> 6] |= _bit(b)
+    near[b, a >> 6] |= _bit(a)
+
+
+@compiled()
+def _connect(near, missing, masks, row, members, count):  # type: ignore[no-untyped-def]
+    """Make a clique of the vertices of one mask, which are the first `count` of `members`."""
+    for k in range(count):
+        a = members[k]
+        for w in range(a >> 6, near.shape[1]):
+            lacking = masks[row, w] & ~near[a, w]
+            while lacking != _ZERO:
+                b = 64 * w + _first(lacking)
+                if b > a:
+                    _join(near, missing, a, b)
+                lacking &= lacking - _ONE
+
+
+@compiled()
+def _add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-untyped-def]
+    members = np.empty(len(near), np.int64)
+    count = _members(masks, row, members)
+    _connect(near, missing, masks, row, members, count)
+    for k in range(count):
+        cells[members[k]] = _product(near, members[k], sizes)
+
+
+@compiled()
+def add_cliques(near, cells, missing, sizes, masks):  # type: ignore[no-untyped-def]
+    """Make a clique of each row of `masks`, in place."""
+    for row in range(len(masks)):
+        _add_clique(near, cells, missing, sizes, masks, row)
+
+
+@compiled()
+def _remove(near, missing, vertex, members, count, fill):  # type: ignore[no-untyped-def]
+    """Join the neighbours of a vertex, which are the first `count` of `members`, and take it out of them."""
+    words = near.shape[1]
+    if fill:
+        if missing[vertex] > 0:
+            near[vertex, vertex >> 6] &= ~_bit(vertex)
+            _connect(near, missing, near, vertex, members, count)
+            near[vertex, vertex >> 6] |= _bit(vertex)
+        for k in range(count):
+            u = members[k]
+            for w in range(words):
+                missing[u] -= _ones(near[u, w] & ~near[vertex, w])
+    else:
+        for k in range(count):
+            for w in range(words):
+                near[members[k], w] |= near[vertex, w]
+    for k in range(count):
+        near[members[k], vertex >> 6] &= ~_bit(vertex)
+
+
+@compiled()
+def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore[no-untyped-def]
+    """Write the maximal cliques of the triangulation; return their number and cells, or -1 if those exceed `most`.
+
+    With `fill` the vertex with the least `(missing, cells)` goes first, else the one with the fewest `cells`. The
+    graph is used up.
+    """
+    left = len(near)
+    order = np.empty(left, np.int64)
+    for v in range(left):
+        order[v] = v
+    members = np.empty(left, np.int64)
+    found, total = np.int64(0), 0.0  # a plain 0 has a type of its own, and everything is compiled once more for it
+    while left > 0:
+        at = 0
+        v = order[0]
+        for k in range(1, left):
+            u = order[k]
+            if fill and missing[u] != missing[v]:
+                less = missing[u] < missing[v]
+            else:
+                less = cells[u] < cells[v]
+            if less:
+                at, v = k, u
+        if not _inside(near, v, cliques, found):
+            _put(near, v, cliques, found)
+            found += 1
+            total += cells[v]
+            if total > most:
+                return -1, total
+        left -= 1
+        for k in range(at, left):
+            order[k] = order[k + 1]
+        near[v, v >> 6] &= ~_bit(v)
+        count = _members(near, v, members)
+        near[v, v >> 6] |= _bit(v)
+        if count == left:
+            break  # all that is left lies in this clique
+        _remove(near, missing, v, members, count, fill)
+        for k in range(count):
+            cells[members[k]] = _product(near, members[k], sizes)
+    return found, total
+
+
+@compiled()
+def _copy(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[no-untyped-def]
+    for v in range(len(near)):
+        _put(near, v, near_to, v)
+        cells_to[v] = cells[v]
+        missing_to[v] = missing[v]
+
+
+@compiled()
+def _smallest(near, cells, missing, sizes, most, cliques):  # type: ignore[no-untyped-def]
+    """`eliminate` a copy by each rule and keep the tree with fewer cells, the one without `fill` if they are equal."""
+    left, prices, lacking = np.empty(near.shape, np.uint64), np.empty(len(near)), np.empty(len(near), np.int64)
+    others = np.empty(near.shape, np.uint64)
+    found, total = -1, most
+    for rule in range(2):
+        _copy(near, cells, missing, left, prices, lacking)
+        count, fewer = eliminate(left, prices, lacking, sizes, rule == 1, total, others)
+        if count >= 0 and (found < 0 or fewer < total):
+            found, total = count, fewer
+            for k in range(count):
+                _put(others, k, cliques, k)
+    return found, total
+
+
+@compiled()
+def candidate_totals(near, cells, missing, sizes, tree, candidates, totals):  # type: ignore[no-untyped-def]
+    """Cells of the smallest tree with each candidate (a row) in it, or `INSIDE` if a clique of `tree` contains it."""
+    n = len(near)
+    cliques = np.empty(near.shape, np.uint64)
+    graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
+    for row in range(len(candidates)):
+        if _inside(candidates, row, tree, len(tree)):
+            totals[row] = INSIDE
+        else:
+            _copy(near, cells, missing, graph, prices, lacking)
+            _add_clique(graph, prices, lacking, sizes, candidates, row)
+            totals[row] = _smallest(graph, prices, lacking, sizes, np.inf, cliques)[1]
+
+
+@compiled()
+def grow(near, cells, missing, sizes, tree, held, total, mask, most):  # type: ignore[no-untyped-def]
+    """Put one more clique (a single row) into the graph and its smallest tree, unless that has too many cells then.
+
+    The first `held` rows of `tree` are its cliques, with `total` cells. Returns whether the clique fitted, and
+    `held` and `total` as they are now.
+    """
+    inside = _inside(mask, np.int64(0), tree, held)
+    if inside and total > most:
+        return False, held, total
+    n = len(near)
+    graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
+    _copy(near, cells, missing, graph, prices, lacking)
+    add_cliques(graph, prices, lacking, sizes, mask)
+    cliques = np.empty(near.shape, np.uint64)
+    found, grown = _smallest(graph, prices, lacking, sizes, np.inf if inside else most, cliques)
+    if found < 0:
+        return False, held, total
+    _copy(graph, prices, lacking, near, cells, missing)
+    for k in range(found):
+        _put(cliques, k, tree, k)
+    return True, found, grown
