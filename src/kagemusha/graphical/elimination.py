@@ -17,9 +17,6 @@ import numpy as np
 
 from kagemusha.graphical.compiled import compiled
 
-INSIDE = -1.0
-"""Stands for the cells of a candidate that lies inside the present tree."""
-
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _BYTES = np.uint64(0x0101010101010101)
@@ -210,55 +207,38 @@ def _copy(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[
 
 
 @compiled()
-def _smallest(near, cells, missing, sizes, most, cliques):  # type: ignore[no-untyped-def]
-    """`eliminate` a copy by each rule and keep the tree with fewer cells, the one without `fill` if they are equal."""
+def _fewest(near, cells, missing, sizes, most):  # type: ignore[no-untyped-def]
+    """Cells of the smaller of both rules' trees, or infinity if both have more than `most`."""
     left, prices, lacking = np.empty(near.shape, np.uint64), np.empty(len(near)), np.empty(len(near), np.int64)
-    others = np.empty(near.shape, np.uint64)
-    found, total = -1, most
+    cliques = np.empty(near.shape, np.uint64)
+    fewest = np.inf
     for rule in range(2):
         _copy(near, cells, missing, left, prices, lacking)
-        count, fewer = eliminate(left, prices, lacking, sizes, rule == 1, total, others)
-        if count >= 0 and (found < 0 or fewer < total):
-            found, total = count, fewer
-            for k in range(count):
-                _put(others, k, cliques, k)
-    return found, total
+        count, total = eliminate(left, prices, lacking, sizes, rule == 1, min(most, fewest), cliques)
+        if count >= 0:
+            fewest = min(fewest, total)
+    return fewest
 
 
 @compiled()
-def candidate_totals(near, cells, missing, sizes, tree, candidates, totals):  # type: ignore[no-untyped-def]
-    """Cells of the smallest tree with each candidate (a row) in it, or `INSIDE` if a clique of `tree` contains it."""
+def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: ignore[no-untyped-def]
+    """Cells of the smallest tree with each candidate (a row) in it."""
     n = len(near)
-    cliques = np.empty(near.shape, np.uint64)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
     for row in range(len(candidates)):
-        if _inside(candidates, row, tree, len(tree)):
-            totals[row] = INSIDE
-        else:
-            _copy(near, cells, missing, graph, prices, lacking)
-            _add_clique(graph, prices, lacking, sizes, candidates, row)
-            totals[row] = _smallest(graph, prices, lacking, sizes, np.inf, cliques)[1]
+        _copy(near, cells, missing, graph, prices, lacking)
+        _add_clique(graph, prices, lacking, sizes, candidates, row)
+        totals[row] = _fewest(graph, prices, lacking, sizes, np.inf)
 
 
 @compiled()
-def grow(near, cells, missing, sizes, tree, held, total, mask, most):  # type: ignore[no-untyped-def]
-    """Put one more clique (a single row) into the graph and its smallest tree, unless that has too many cells then.
-
-    The first `held` rows of `tree` are its cliques, with `total` cells. Returns whether the clique fitted, and
-    `held` and `total` as they are now.
-    """
-    inside = _inside(mask, np.int64(0), tree, held)
-    if inside and total > most:
-        return False, held, total
+def grow(near, cells, missing, sizes, mask, most):  # type: ignore[no-untyped-def]
+    """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then; says which."""
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
     _copy(near, cells, missing, graph, prices, lacking)
     add_cliques(graph, prices, lacking, sizes, mask)
-    cliques = np.empty(near.shape, np.uint64)
-    found, grown = _smallest(graph, prices, lacking, sizes, np.inf if inside else most, cliques)
-    if found < 0:
-        return False, held, total
-    _copy(graph, prices, lacking, near, cells, missing)
-    for k in range(found):
-        _put(cliques, k, tree, k)
-    return True, found, grown
+    fits = _fewest(graph, prices, lacking, sizes, most) <= most
+    if fits:
+        _copy(graph, prices, lacking, near, cells, missing)
+    return fits

@@ -96,19 +96,17 @@ def tree_cells(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
 def candidate_cells(domain: Domain, base: Iterable[Iterable[str]], candidates: Sequence[Iterable[str]]) -> list[int]:
     """For each candidate, the cells of the tree of ``base + [candidate]``: AIM's filter, for a whole round at once.
 
-    A candidate inside a clique of the tree of `base` leaves that tree as it is.
+    Elimination is greedy: even a candidate inside a clique of the present tree may, rarely, lead to a larger one.
     """
-    from kagemusha.graphical.elimination import INSIDE, candidate_totals
+    from kagemusha.graphical.elimination import candidate_totals
 
     base = [tuple(clique) for clique in base]
-    graph = _Graph(domain, base)
-    tree = graph.smallest()
-    unchanged = _cells(domain, tree)
     added = [tuple(candidate) for candidate in candidates]
+    graph = _Graph(domain, base)
     totals = np.empty(len(added))
-    candidate_totals(*graph.arrays, graph.sizes, _words(domain, tree), _words(domain, added), totals)
+    candidate_totals(*graph.arrays, graph.sizes, _words(domain, added), totals)
     return [
-        unchanged if total == INSIDE else int(total) if total < _EXACT else tree_cells(domain, [*base, candidate])
+        int(total) if total < _EXACT else tree_cells(domain, [*base, candidate])
         for total, candidate in zip(totals.tolist(), added, strict=True)
     ]
 
@@ -123,11 +121,9 @@ def triangulation(domain: Domain, cliques: Iterable[Iterable[str]], heuristic: s
 
 
 class GrowingTree:
-    """A set of cliques that takes in another one as long as the junction tree keeps within `max_cells` cells.
+    """A set of cliques that takes in another one as long as their junction tree has at most `max_cells` cells.
 
-    A clique fits if it leaves the present tree as it is or if the tree with it is small enough: what
-    `candidate_cells` says of it, without starting from nothing each time. (Elimination is greedy: with a clique of
-    the first kind it may, rarely, find a larger tree than before.) Limits above 2^53 count as 2^53.
+    What `candidate_cells` says, without starting from nothing each time. Limits above 2^53 count as 2^53.
 
     >>> tree = GrowingTree(Domain(("a", "b", "c"), (10, 10, 10)), 300)
     >>> [tree.add(pair) for pair in (("a", "b"), ("b", "c"), ("a", "c"))]
@@ -138,18 +134,13 @@ class GrowingTree:
         self._domain = domain
         self._most = float(min(max_cells, _EXACT))
         self._graph = _Graph(domain, ())
-        # without edges every attribute is a clique of the tree
-        self._tree = self._graph.arrays[0].copy()
-        self._size = len(domain), float(sum(domain.sizes))
 
     def add(self, clique: Iterable[str]) -> bool:
         """Take the clique in if it fits, else leave everything as it is; says which."""
         from kagemusha.graphical.elimination import grow
 
-        graph, mask = self._graph, _words(self._domain, [clique])
-        fits, *size = grow(*graph.arrays, graph.sizes, self._tree, *self._size, mask, self._most)
-        self._size = size[0], size[1]
-        return bool(fits)
+        graph = self._graph
+        return bool(grow(*graph.arrays, graph.sizes, _words(self._domain, [clique]), self._most))
 
 
 class _Graph:

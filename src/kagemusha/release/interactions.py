@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,8 +24,12 @@ Groups = tuple[IntArray, ...]
 """For each axis of a table, the group of every code; groups are numbered from 0 without gaps."""
 
 
-def grouped(counts: IntArray, groups: Groups) -> IntArray:
+Table = TypeVar("Table", IntArray, FloatArray)
+
+
+def grouped(counts: Table, groups: Groups) -> Table:
     """The table summed over groups of codes, axis by axis."""
+    axis: int
     for axis, group in enumerate(groups):
         sums = np.zeros((int(group.max()) + 1, *np.delete(counts.shape, axis)), dtype=counts.dtype)
         np.add.at(sums, group, np.moveaxis(counts, axis, 0))
@@ -84,6 +89,13 @@ class NoisyInteraction:
     query: Interaction
     values: FloatArray
     sigma: float
+
+
+def combined(one: NoisyInteraction, other: NoisyInteraction) -> NoisyInteraction:
+    """Two measurements of the same query as one, by inverse variance."""
+    weights = one.sigma**-2, other.sigma**-2
+    values = (weights[0] * one.values + weights[1] * other.values) / sum(weights)
+    return NoisyInteraction(one.query, values, sum(weights) ** -0.5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ class _Problem:
         return self.centred(x * self.unit)
 
     def seen(self, potentials: FloatArray) -> tuple[float, FloatArray]:
-        """log Z and the probability of what each parameter stands for."""
+        """Value of log Z and the probability of what each parameter stands for."""
         log_z, mu = self.inference(potentials)
         return log_z, np.bincount(self.cell_of, mu, minlength=self.size).astype(np.float64, copy=False)
 
@@ -124,21 +124,36 @@ def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int)
     return plans
 
 
+@dataclass(frozen=True, eq=False)
+class InteractionFit:
+    """A fitted field and its parameters, columns first, from which a fit with more interactions can start."""
+
+    field: MarkovField
+    theta: FloatArray
+
+
 def fit_interactions(
     domain: Domain,
     columns: Sequence[NoisyColumn],
-    pairs: Sequence[NoisyInteraction],
+    interactions: Sequence[NoisyInteraction],
     total: float,
     *,
     max_cells: int,
     max_steps: int,
-) -> MarkovField:
-    """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic."""
-    cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in pairs]
+    start: FloatArray | None = None,
+) -> InteractionFit:
+    """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic.
+
+    `start` holds the parameters of an earlier fit to the same columns and the first of the interactions.
+    """
+    cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in interactions]
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     inference = BeliefPropagation(tree, cliques)
-    problem = _Problem(inference, columns, pairs, total)
-    found = minimise(problem, np.zeros(problem.size), max_calls=max_steps, progress=PROGRESS)
-    flat = problem.potentials(problem.theta(found))
+    problem = _Problem(inference, columns, interactions, total)
+    x = np.zeros(problem.size)
+    if start is not None:
+        x[: len(start)] = start / problem.unit[: len(start)]
+    theta = problem.theta(minimise(problem, x, max_calls=max_steps, progress=PROGRESS))
+    flat = problem.potentials(theta)
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
-    return MarkovField(domain, total, tree, potentials)
+    return InteractionFit(MarkovField(domain, total, tree, potentials), theta)

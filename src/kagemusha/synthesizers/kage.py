@@ -7,7 +7,7 @@ cost that makes the total error least. Nothing is measured twice: a pair is aske
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
@@ -21,15 +21,17 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
-from kagemusha.release.interactions import GroupedError, Groups, Interaction, NoisyInteraction
+from kagemusha.release.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, require_columns
-from kagemusha.synthesizers.interaction_fit import NoisyColumn, fit_interactions
-from kagemusha.synthesizers.markov import MarkovGenerator
+from kagemusha.synthesizers.gathered import Gathered
+from kagemusha.synthesizers.interaction_fit import InteractionFit
 from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
+from kagemusha.synthesizers.noisy_columns import NoisyColumns, measure_columns
 from kagemusha.synthesizers.pair_choice import Choice, choose, shrunk
 from kagemusha.synthesizers.protocol import Cost, Fitted, PairScores, Progress, Round, Synthesizer, silent
-from kagemusha.synthesizers.rare_codes import expand, merge_rare, sums, to_simplex
+from kagemusha.synthesizers.rare_codes import merge_rare, sums
+from kagemusha.synthesizers.second_look import second_look
 
 COLUMNS, SCORES = 0.15, 0.04
 """Shares of the budget for the first look at columns and for the dependence of all pairs."""
@@ -43,43 +45,15 @@ COLUMN_KEPT = 0.27
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
 
-STEPS = 400
-"""Most belief-propagation passes of the fit."""
-
 LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
 WORTH = 0.04
 """The model may have four times the cells if that should take this share off the error."""
 
-ROW = 0.5
-"""In a pair a code stays alone if it holds more than this share of the noise in its row."""
+PRECISE = 0.006
+"""Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
 
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """What is known of the columns: noisy counts, their noise, the total, and non-negative tables."""
-
-    noisy: Mapping[str, FloatArray]
-    sigma: Mapping[str, float]
-    total: float
-
-    @classmethod
-    def of(cls, marginals: Sequence[NoisyMarginal], rows: int | None) -> _Columns:
-        """Measurements of the same column are combined by inverse variance."""
-        sums_: dict[str, FloatArray] = {}
-        precision: dict[str, float] = {}
-        for m in marginals:
-            (name,), weight = m.clique, m.sigma**-2
-            sums_[name] = sums_.get(name, np.zeros(m.values.shape)) + weight * m.values
-            precision[name] = precision.get(name, 0.0) + weight
-        noisy = {name: np.asarray(sums_[name] / precision[name]) for name in sums_}
-        trust = {name: precision[name] / len(noisy[name]) for name in noisy}
-        total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
-        sigma = {name: precision[name] ** -0.5 for name in noisy}
-        return cls(noisy, sigma, float(rows) if rows is not None else max(1.0, total))
-
-    def table(self, name: str) -> FloatArray:
-        """The nearest possible table of a column."""
-        return to_simplex(self.noisy[name], self.total)
+LATER = 0.3
+"""Then this share of what is left waits for what that look says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,35 +80,47 @@ class Kage(Synthesizer):
             raise UsageError(f"emphasis must be greater than 0, got {self.emphasis}")
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
-        """Measure columns, look at all pairs, measure what pays, fit once."""
+        """Measure columns, look at all pairs, measure what pays, fit; where pairs are precise, go on to triples."""
         domain, rows = curator.domain, curator.public_rows()
         pairs = self._pairs(domain)
         shares = self._shares(domain)
         progress("measuring columns", 0.0)
-        marginals = _measure_columns(curator, shares["columns"] * curator.total)
-        columns = _Columns.of(marginals, rows)
+        marginals = measure_columns(curator, shares["columns"] * curator.total)
         if not pairs:
-            marginals += _measure_columns(curator, curator.remaining)
-            alone = {n: np.arange(domain.size(n)) for n in domain}
-            return self._fitted(curator, _Columns.of(marginals, rows), alone, [], progress, marginals)
+            marginals += measure_columns(curator, curator.remaining)
+            alone = Gathered(domain, NoisyColumns.of(marginals, rows), {n: np.arange(domain.size(n)) for n in domain})
+            return _fitted(alone, alone.fit(max_cells=self.max_cells), marginals)
 
         progress("looking at pairs", 0.1)
+        columns = NoisyColumns.of(marginals, rows)
         typical = gaussian_sigma(curator.adjacency, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
         groups = {n: self._alone(columns.table(n), ALONE * typical) for n in domain}
-        score = _independence(columns, groups, pairs)
-        noisy, deviation = curator.noisy_scores(score, shares["scores"] * curator.total)
+        known = Gathered(domain, columns, groups)
+        noisy, deviation = curator.noisy_scores(_independence(known, pairs), shares["scores"] * curator.total)
+        queries = [known.query(pair, typical) for pair in pairs]
+        errors = shrunk(noisy, deviation)
+        choice = self._choose(curator, known, queries, errors)
+        further = bool(choice.pairs) and choice.predicted < PRECISE * columns.total * len(pairs)
 
-        queries = [_query(columns, groups, pair, typical) for pair in pairs]
-        choice = self._choose(curator, groups, queries, shrunk(noisy, deviation), columns.total)
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
-        left = curator.remaining
+        left = curator.remaining * (1 - LATER if further else 1)
         if choice.columns > 0:
-            marginals += _measure_columns(curator, choice.columns * left)
-            columns = _Columns.of(marginals, rows)
+            marginals += measure_columns(curator, choice.columns * left)
+            columns = NoisyColumns.of(marginals, rows)
         chosen = [queries[i] for i in choice.pairs]
         measured = curator.measure_interactions(chosen, [share * left for share in choice.shares])
-        fitted = self._fitted(curator, columns, groups, measured, progress, marginals)
-        return replace(fitted, interactions=tuple(measured), scores=PairScores(pairs, noisy, deviation, groups))
+        known = Gathered(domain, columns, groups, measured)
+        progress("fitting", 0.3)
+        fit = known.fit(max_cells=self.max_cells)
+        if further:
+            progress("looking at triples", 0.6)
+            strengths = dict(zip(pairs, errors.tolist(), strict=True))
+            limit = min(LIMITS[0], self.max_cells)
+            known = second_look(curator, known, fit, strengths, kept=KEPT, cells=limit)
+            progress("fitting again", 0.7)
+            fit = known.fit(max_cells=self.max_cells, start=fit.theta)
+        progress("done", 1.0)
+        return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, noisy, deviation, groups))
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Sizes and time from the declared domain alone."""
@@ -174,16 +160,8 @@ class Kage(Synthesizer):
             threshold = max(threshold, float(np.partition(table, -most)[-most]))
         return merge_rare(table, threshold)
 
-    def _choose(
-        self,
-        curator: Curator,
-        groups: Mapping[str, IntArray],
-        queries: Sequence[Interaction],
-        errors: FloatArray,
-        total: float,
-    ) -> Choice:
-        domain, left = curator.domain, curator.remaining
-        coarse = _coarse(domain, groups)
+    def _choose(self, curator: Curator, known: Gathered, queries: Sequence[Interaction], errors: FloatArray) -> Choice:
+        domain, left, total = curator.domain, curator.remaining, known.columns.total
         raw = MEAN_ABSOLUTE * gaussian_sigma(curator.adjacency, left)
         sensitivity = np.array([q.l2_squared(curator.adjacency) for q in queries], dtype=np.float64)
         # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
@@ -202,7 +180,7 @@ class Kage(Synthesizer):
                 useful,
                 strengths,
                 np.maximum(weights * importance, 1e-9),
-                GrowingTree(coarse, limit).add,
+                GrowingTree(known.coarse, limit).add,
                 noise=KEPT * raw,
                 column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
                 before=COLUMNS * curator.total / left,
@@ -216,70 +194,20 @@ class Kage(Synthesizer):
             best = larger
         return best
 
-    def _fitted(
-        self,
-        curator: Curator,
-        columns: _Columns,
-        groups: Mapping[str, IntArray],
-        measured: Sequence[NoisyInteraction],
-        progress: Progress,
-        marginals: Sequence[NoisyMarginal] = (),
-    ) -> Fitted:
-        progress("fitting", 0.3)
-        domain = curator.domain
-        coarse = _coarse(domain, groups)
-        tables = {n: columns.table(n) for n in domain}
-        known = [_grouped_column(n, columns, tables[n], groups[n]) for n in domain]
-        pairs = [NoisyInteraction(_within(m.query, groups), m.values, m.sigma) for m in measured]
-        field = fit_interactions(coarse, known, pairs, columns.total, max_cells=self.max_cells, max_steps=STEPS)
-        trace = [Round(m.query.clique, m.sigma, 1.0, cells=field.tree.cells) for m in measured]
-        whole, hidden = expand(field, domain, groups, tables)
-        progress("done", 1.0)
-        return Fitted(MarkovGenerator(whole, hidden), marginals, trace)
-
 
 def _plain_l2(curator: Curator) -> float:
     return 2 * gaussian_sigma(curator.adjacency, 1.0) ** 2
 
 
-def _measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
-    """Every column, split so that the noise over all codes of all columns is least."""
-    sizes = np.array(curator.domain.sizes, dtype=np.float64) ** (2 / 3)
-    return curator.measure([(name,) for name in curator.domain], [float(s) for s in cost * sizes / sizes.sum()])
-
-
-def _independence(columns: _Columns, groups: Mapping[str, IntArray], pairs: Sequence[Clique]) -> GroupedError:
-    tables = {n: sums(columns.table(n), g) for n, g in groups.items()}
+def _independence(known: Gathered, pairs: Sequence[Clique]) -> GroupedError:
+    tables = {n: sums(known.tables[n], g) for n, g in known.groups.items()}
     return GroupedError(
         pairs,
-        [(groups[a], groups[b]) for a, b in pairs],
-        [np.outer(tables[a], tables[b]) / columns.total for a, b in pairs],
+        [(known.groups[a], known.groups[b]) for a, b in pairs],
+        [np.outer(tables[a], tables[b]) / known.columns.total for a, b in pairs],
     )
 
 
-def _query(columns: _Columns, groups: Mapping[str, IntArray], pair: Clique, typical: float) -> Interaction:
-    """The pair's interaction with rows and columns merged that hold less than a share of their noise."""
-    tables = [sums(columns.table(n), groups[n]) for n in pair]
-    larger = 0 if len(tables[0]) >= len(tables[1]) else 1
-    merged: list[IntArray] = [np.zeros(0, dtype=np.int64)] * 2
-    merged[larger] = merge_rare(tables[larger], ROW * len(tables[1 - larger]) * typical)
-    merged[1 - larger] = merge_rare(tables[1 - larger], ROW * (int(merged[larger].max()) + 1) * typical)
-    full: Groups = tuple(m[groups[n]] for m, n in zip(merged, pair, strict=True))
-    return Interaction(pair, full)
-
-
-def _within(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction:
-    """The same query on the model's groups instead of codes."""
-    firsts = (np.unique(groups[name], return_index=True)[1] for name in query.clique)
-    return Interaction(query.clique, tuple(g[first] for g, first in zip(query.groups, firsts, strict=True)))
-
-
-def _coarse(domain: Domain, groups: Mapping[str, IntArray]) -> Domain:
-    return Domain(domain.names, tuple(int(groups[n].max()) + 1 for n in domain))
-
-
-def _grouped_column(name: str, columns: _Columns, table: FloatArray, group: IntArray) -> NoisyColumn:
-    members = np.bincount(group)
-    sigma = columns.sigma[name]
-    start = np.maximum(sums(table, group), 0.1 * sigma)
-    return NoisyColumn(name, sums(columns.noisy[name], group), sigma * math.sqrt(float(members.mean())), start)
+def _fitted(known: Gathered, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:
+    trace = [Round(m.query.clique, m.sigma, 1.0, cells=fit.field.tree.cells) for m in known.interactions]
+    return Fitted(known.generator(fit), marginals, trace, interactions=tuple(known.interactions))

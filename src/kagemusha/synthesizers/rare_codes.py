@@ -8,7 +8,11 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical import MarkovField
-from kagemusha.schema.domain import Domain
+from kagemusha.release.interactions import Interaction
+from kagemusha.schema.domain import Clique, Domain
+
+ROW = 0.5
+"""In an interaction a code stays alone if it holds more than this share of the noise in its row."""
 
 
 def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
@@ -24,6 +28,31 @@ def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
 def sums(counts: FloatArray, group: IntArray) -> FloatArray:
     """Counts of each group."""
     return np.asarray(np.bincount(group, counts, minlength=int(group.max()) + 1), dtype=np.float64)
+
+
+def coarse_domain(domain: Domain, groups: Mapping[str, IntArray]) -> Domain:
+    """The domain of the groups."""
+    return Domain(domain.names, tuple(int(groups[n].max()) + 1 for n in domain))
+
+
+def merged_interaction(
+    tables: Mapping[str, FloatArray], groups: Mapping[str, IntArray], clique: Clique, noise: float
+) -> Interaction:
+    """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell)."""
+    counts = [sums(tables[name], groups[name]) for name in clique]
+    sizes = [len(c) for c in counts]
+    merged = [np.zeros(0, dtype=np.int64)] * len(clique)
+    for axis in sorted(range(len(clique)), key=lambda i: -sizes[i]):
+        others = np.prod(sizes, dtype=np.float64) / sizes[axis]
+        merged[axis] = merge_rare(counts[axis], ROW * float(others) * noise)
+        sizes[axis] = int(merged[axis].max()) + 1
+    return Interaction(clique, tuple(m[groups[n]] for m, n in zip(merged, clique, strict=True)))
+
+
+def on_groups(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction:
+    """The same query on the model's groups instead of codes."""
+    firsts = (np.unique(groups[name], return_index=True)[1] for name in query.clique)
+    return Interaction(query.clique, tuple(g[first] for g, first in zip(query.groups, firsts, strict=True)))
 
 
 def to_simplex(values: FloatArray, total: float) -> FloatArray:
