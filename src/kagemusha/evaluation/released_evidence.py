@@ -78,7 +78,8 @@ class Evidence:
     def covers(self, clique: Clique) -> bool:
         """Whether anything was measured about how these columns go together."""
         wanted = set(clique)
-        return any(wanted <= set(measured) for measured in (*self._by_clique, *self._interactions))
+        # an interaction says nothing of its smaller sets
+        return any(wanted <= set(measured) for measured in self._by_clique) or clique in self._interactions
 
     def tables(self, clique: Clique) -> list[NoisyTable]:
         """The released tables over a clique; the best estimate from counts first."""

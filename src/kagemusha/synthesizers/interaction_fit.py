@@ -25,8 +25,9 @@ STIFFNESS = 0.6
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
 
-PROGRESS = 3e-5
-"""The fit ends when 20 passes gain less than this log-likelihood a record; ten times as much is felt at ε = 10."""
+ENOUGH = 0.1
+"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood a
+record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,11 @@ class _Problem:
         self.unit: FloatArray = (np.maximum(self.seen(self.offset)[1], FLOOR * average) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
+
+    @property
+    def progress(self) -> float:
+        """The gain below which going on is not worth a pass: next to the squared noise of all parameters."""
+        return float(np.clip(ENOUGH * ((self.ridge / STIFFNESS) ** 2).sum(), 3e-5, 3e-4))
 
     def centred(self, flat: FloatArray) -> FloatArray:
         """Interactions without their smaller marginals."""
@@ -153,7 +159,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    theta = problem.theta(minimise(problem, x, max_calls=max_steps, progress=PROGRESS))
+    theta = problem.theta(minimise(problem, x, max_calls=max_steps, progress=problem.progress))
     flat = problem.potentials(theta)
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
     return InteractionFit(MarkovField(domain, total, tree, potentials), theta)

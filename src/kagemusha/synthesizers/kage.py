@@ -100,7 +100,7 @@ class Kage(Synthesizer):
         queries = [known.query(pair, typical) for pair in pairs]
         errors = shrunk(noisy, deviation)
         choice = self._choose(curator, known, queries, errors)
-        further = bool(choice.pairs) and choice.predicted < PRECISE * columns.total * len(pairs)
+        further = choice.predicted < PRECISE * columns.total * len(pairs)
 
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
         left = curator.remaining * (1 - LATER if further else 1)
@@ -117,6 +117,9 @@ class Kage(Synthesizer):
             strengths = dict(zip(pairs, errors.tolist(), strict=True))
             limit = min(LIMITS[0], self.max_cells)
             known = second_look(curator, known, fit, strengths, kept=KEPT, cells=limit)
+            if not known.interactions:
+                marginals += measure_columns(curator, curator.remaining)
+                known = replace(known, columns=NoisyColumns.of(marginals, rows))
             progress("fitting again", 0.7)
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
@@ -128,7 +131,11 @@ class Kage(Synthesizer):
         shares = self._shares(domain)
         cells = min(self.max_cells, tree_cells(domain, pairs) if len(domain) <= 40 else self.max_cells)
         seconds = 1.0 + 3e-6 * cells + 5e-3 * len(pairs)
-        steps = [("columns", shares["columns"]), ("dependence of pairs", shares["scores"]), ("pairs", shares["pairs"])]
+        steps = [
+            ("columns", shares["columns"]),
+            ("dependence of pairs", shares["scores"]),
+            ("pairs, and triples where pairs are precise", shares["pairs"]),
+        ]
         error = noise_of_pairs(domain, pairs, budget, self.accounting, shares["pairs"])
         return Cost(
             steps if pairs else [("columns", 1.0)],

@@ -45,7 +45,7 @@ def second_look(
     kept: float,
     cells: int,
 ) -> Gathered:
-    """Everything that is left, spent; more interactions than before, or the same ones with less noise.
+    """More interactions than before, or the same ones with less noise. All that is left is spent if there are any.
 
     `kept` is the share of noise that estimation leaves; `cells` is what the junction tree may have in any case.
     """
@@ -92,7 +92,7 @@ def _cost(measured: NoisyInteraction, adjacency: Adjacency) -> float:
 def _spend(curator: Curator, known: Gathered, triples: list[Interaction], choice: TripleChoice) -> Gathered:
     left = curator.remaining
     before = [_cost(m, curator.adjacency) for m in known.interactions]
-    again = [choice.pairs * left * cost / sum(before) for cost in before] if choice.pairs > 0 else []
+    again = [choice.pairs * left * cost / sum(before) for cost in before] if choice.pairs else []
     pairs = [m.query for m in known.interactions[: len(again)]]
     released = curator.measure_interactions([*triples, *pairs], [*(share * left for share in choice.shares), *again])
     new, repeated = released[: len(triples)], released[len(triples) :]

@@ -80,7 +80,7 @@ def choose_triples(
     spread = np.concatenate([[0.0], np.cumsum(price[taken])]) ** 1.5 * noise
     best, choice, part = 0.0, 0, 0.0
     for share in np.linspace(0.0, 1.0, 21):
-        again = in_pairs * (1 - math.sqrt(before / (before + 1 - share)))
+        again = in_pairs * (1 - math.sqrt(before / (before + 1 - share))) if before else 0.0
         value = (gained - spread / math.sqrt(share)) / count + again if share else np.array([again])
         k = int(np.argmax(value))
         if value[k] > best:

@@ -1,0 +1,151 @@
+"""Kage's second look: triples that pairs cannot tell, what they are given, and what is left for pairs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from family import run, table
+
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.interactions import Interaction, NoisyInteraction, combined
+from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers import kage as kage_module
+from kagemusha.synthesizers.interaction_fit import NoisyColumn, fit_interactions
+from kagemusha.synthesizers.registry import create
+from kagemusha.synthesizers.triple_choice import MOST, candidate_triples, choose_triples
+
+DOMAIN = Domain(("a", "b", "c", "d"), (2, 2, 2, 3))
+
+
+def exclusive_or(rows: int) -> np.ndarray:
+    """c = a xor b: every pair of columns is independent, the triple is fixed."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, rows))
+    return np.stack([a, b, a ^ b, rng.integers(0, 3, rows)], 1)
+
+
+def triple_error(generator, codes: np.ndarray) -> float:
+    real = np.zeros((2, 2, 2))
+    np.add.at(real, tuple(codes[:, :3].T), 1 / len(codes))
+    return float(np.abs(generator.project(("a", "b", "c")) / generator.total - real).sum())
+
+
+def weakly_paired(rows: int) -> np.ndarray:
+    """Exclusive or, and d tells a little about a: there is a pair to measure."""
+    codes = exclusive_or(rows)
+    rng = np.random.default_rng(1)
+    codes[:, 3] = np.where(rng.random(rows) < 0.5, codes[:, 0], codes[:, 3])
+    return codes
+
+
+@pytest.mark.parametrize("made", [exclusive_or, weakly_paired])
+def test_what_only_a_triple_tells_is_found(made, monkeypatch) -> None:
+    codes = made(40_000)
+    result = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9))
+    assert ("a", "b", "c") in [m.query.clique for m in result.fitted.interactions]
+    assert triple_error(result.fitted.generator, codes) < 0.02
+    monkeypatch.setattr(kage_module, "PRECISE", 0.0)
+    pairs_only = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9)).fitted
+    assert triple_error(pairs_only.generator, codes) > 0.9
+
+
+def nothing_to_find(rows: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, DOMAIN.sizes, (rows, 4))
+
+
+@pytest.mark.parametrize("made", [exclusive_or, weakly_paired, nothing_to_find])
+def test_the_second_look_spends_the_budget_and_no_more(made) -> None:
+    result = run(create("kage"), DOMAIN, made(40_000), Budget(1.0, 1e-9))
+    assert any(len(clique) == 3 for read in result.spy.reads for clique in read.cliques)
+    spent = sum(float(event.rho or 0) for event in result.spy.charged)
+    assert spent == pytest.approx(result.budget_filter.total, rel=1e-6)
+    for read in result.spy.reads:
+        assert read.charged > 0
+
+
+def test_where_pairs_are_noisy_triples_are_not_looked_at() -> None:
+    domain = Domain(tuple("abcd"), (4, 3, 5, 2))
+    result = run(create("kage"), domain, table(domain, 500, 0), Budget(0.5, 1e-9))
+    assert not any(len(clique) == 3 for read in result.spy.reads for clique in read.cliques)
+
+
+def test_two_measurements_are_worth_one_at_the_sum_of_their_costs() -> None:
+    query = Interaction(("a", "b"), (np.arange(2), np.arange(2)))
+    rng = np.random.default_rng(0)
+    sigmas = 3.0, 4.0
+    both = combined(*(NoisyInteraction(query, rng.normal(0, s, (50_000,)), s) for s in sigmas))
+    assert both.sigma**-2 == pytest.approx(sum(s**-2 for s in sigmas))
+    assert both.values.std() == pytest.approx(both.sigma, rel=0.02)
+
+
+def test_a_fit_to_exact_interactions_of_pairs_and_triples_is_the_table() -> None:
+    rng = np.random.default_rng(0)
+    domain = Domain(("a", "b", "c"), (2, 3, 4))
+    counts = rng.integers(100, 900, domain.sizes)
+    total = float(counts.sum())
+
+    def margin(clique: tuple[str, ...]) -> np.ndarray:
+        return counts.sum(axis=tuple(i for i, name in enumerate(domain.names) if name not in clique))
+
+    columns = [NoisyColumn(n, margin((n,)).astype(float), 1e-3, margin((n,)).astype(float)) for n in domain]
+    interactions = []
+    for size in (2, 3):
+        for clique in combinations(domain.names, size):
+            values = margin(clique).astype(float)
+            for axis in range(size):
+                values = values - values.mean(axis=axis, keepdims=True)
+            query = Interaction(clique, tuple(np.arange(n) for n in domain.shape(clique)))
+            interactions.append(NoisyInteraction(query, values, 1e-3))
+    pairs = fit_interactions(domain, columns, interactions[:3], total, max_cells=1000, max_steps=3000)
+    whole = fit_interactions(domain, columns, interactions, total, max_cells=1000, max_steps=3000, start=pairs.theta)
+    afresh = fit_interactions(domain, columns, interactions, total, max_cells=1000, max_steps=3000)
+    np.testing.assert_allclose(whole.field.project(domain.names), counts, rtol=0.02)
+    np.testing.assert_allclose(whole.field.project(domain.names), afresh.field.project(domain.names), rtol=0.02)
+    np.testing.assert_allclose(pairs.field.project(("a", "c")), margin(("a", "c")), rtol=0.02)
+    assert np.abs(pairs.field.project(domain.names) - counts).sum() > 0.1 * total, "three columns need the triple"
+
+
+def chosen(errors, *, noise=1.0, pair_noise=None, add=lambda _: True, before=2.0):
+    triples = list(combinations("abcd", 3))
+    return choose_triples(
+        triples,
+        np.array(errors, dtype=float),
+        np.ones(4),
+        add,
+        columns=4,
+        noise=noise,
+        pair_noise=pair_noise or {("a", "b"): 1.0},
+        before=before,
+    )
+
+
+def test_strong_triples_are_chosen_and_share_what_is_left() -> None:
+    choice = chosen([1000, 0, 800, 0])
+    assert set(choice.triples) == {0, 2}
+    assert sum(choice.shares) + choice.pairs == pytest.approx(1)
+    assert chosen([1000, 0, 800, 0], add=lambda t: t != ("a", "b", "c")).triples == (2,)
+
+
+def test_pairs_get_everything_where_triples_drown_in_noise() -> None:
+    choice = chosen([10, 5, 8, 3], noise=100.0, pair_noise=dict.fromkeys(combinations("abcd", 2), 50.0))
+    assert choice.triples == ()
+    assert choice.pairs == 1.0
+
+
+def test_error_that_noisy_pairs_explain_is_not_put_down_to_the_triple() -> None:
+    noisy_pairs = dict.fromkeys(combinations("abcd", 2), 100.0)
+    explained = 100 * 3**0.5
+    assert chosen([explained] * 4, noise=5.0, pair_noise=noisy_pairs).triples == ()
+    assert chosen([3 * explained] * 4, noise=5.0, pair_noise=noisy_pairs).triples != ()
+
+
+def test_too_many_triples_leave_those_with_the_strongest_pairs() -> None:
+    domain = Domain(tuple(f"x{i:02}" for i in range(20)), (3,) * 20)
+    strengths = {pair: float(pair == ("x18", "x19")) for pair in combinations(domain.names, 2)}
+    triples = candidate_triples(domain, strengths, 1 << 20)
+    assert len(triples) == MOST
+    assert all({"x18", "x19"} <= set(t) for t in triples[:18])
+    assert candidate_triples(Domain(("a", "b", "c"), (2, 1, 2)), {}, 1 << 20) == []
+    assert candidate_triples(Domain(("a", "b", "c"), (200, 200, 200)), {}, 1 << 20) == []
