@@ -10,5 +10,6 @@ from kagemusha.graphical.junction_tree import candidate_cells as candidate_cells
 from kagemusha.graphical.junction_tree import junction_tree as junction_tree
 from kagemusha.graphical.junction_tree import tree_cells as tree_cells
 from kagemusha.graphical.markov_field import MarkovField as MarkovField
+from kagemusha.graphical.refined_sampling import sample_refined as sample_refined
 from kagemusha.graphical.sampling import sample_iid as sample_iid
 from kagemusha.graphical.sampling import sample_rounded as sample_rounded

@@ -14,6 +14,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.factor import Factor
+from kagemusha.schema.domain import Clique, Domain
 
 if TYPE_CHECKING:
     from kagemusha.graphical.markov_field import MarkovField
@@ -71,10 +72,7 @@ def _sample(model: MarkovField, rows: int, deal: _Deal, rng: np.random.Generator
             context = domain.canonical(known)
             joint = table.project([*context, name]).transpose((*context, name)).values
             joint = joint.reshape(domain.cells(context), domain.size(name))
-            group = np.zeros(rows, dtype=np.int64)
-            for other in context:
-                group = group * domain.size(other) + codes[:, domain.axis(other)]
-            codes[:, domain.axis(name)] = _column(group, joint, deal, rng)
+            codes[:, domain.axis(name)] = _column(context_of(domain, codes, context), joint, deal, rng)
             known.append(name)
     return codes
 
@@ -87,12 +85,22 @@ def _column(group: IntArray, joint: FloatArray, deal: _Deal, rng: np.random.Gene
     conditional = conditional / conditional.sum(axis=1, keepdims=True)
     counts = deal(sizes[present], conditional)
     values = np.repeat(np.tile(np.arange(joint.shape[1]), len(present)), counts.ravel())
-    # Sorting by (group, random key) lists each group's rows in a fresh random order.
-    if len(joint) == 1:
-        order = rng.permutation(len(group))
-    else:
-        bits = 62 - len(joint).bit_length()
-        order = np.argsort((group << bits) | rng.integers(0, 1 << bits, size=len(group)))
     column = np.empty(len(group), dtype=np.int64)
-    column[order] = values
+    column[grouped_order(group, len(joint), rng)] = values
     return column
+
+
+def context_of(domain: Domain, codes: IntArray, names: Clique) -> IntArray:
+    """Each row's cell in the table over `names`: rows with the same context form a group."""
+    group = np.zeros(len(codes), dtype=np.int64)
+    for name in names:
+        group = group * domain.size(name) + codes[:, domain.axis(name)]
+    return group
+
+
+def grouped_order(group: IntArray, groups: int, rng: np.random.Generator) -> IntArray:
+    """Positions of all rows, group by group, each group's rows in a fresh random order."""
+    if groups == 1:
+        return rng.permutation(len(group))
+    bits = 62 - groups.bit_length()
+    return np.argsort((group << bits) | rng.integers(0, 1 << bits, size=len(group)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.graphical import MarkovField, Measurement, sample_rounded
+from kagemusha.graphical import MarkovField, Measurement, sample_refined
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.protocol import Arrays, Evidence
@@ -18,7 +18,7 @@ from kagemusha.synthesizers.protocol import Arrays, Evidence
 
 @dataclass(frozen=True, eq=False)
 class MarkovGenerator:
-    """Samples a Markov field by exact rounding down its junction tree."""
+    """Samples a Markov field: rounding down its junction tree, then trades of rows until pairs fit the field."""
 
     kind: ClassVar[str] = "markov-field"
     field: MarkovField
@@ -47,7 +47,8 @@ class MarkovGenerator:
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Synthetic codes; with `where`, from the exact conditional distribution."""
         field = condition(self.field, where) if where else self.field
-        return sample_rounded(field, rows, rng=rng)[:, : len(field.domain) - len(self.hidden)]
+        shown = field.domain.names[: len(field.domain) - len(self.hidden)]
+        return sample_refined(field, rows, rng=rng, columns=shown)[:, : len(shown)]
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """The field's description and potentials."""
