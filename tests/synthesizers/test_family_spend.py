@@ -14,7 +14,7 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import UNIT
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers import adaptive, kage, mst
+from kagemusha.synthesizers import adaptive, gathered, kage, mst
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import create
 
@@ -34,16 +34,16 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def roughly(*arguments, max_steps: int, **options):  # type: ignore[no-untyped-def]
         return fit_interactions(*arguments, max_steps=3, **options)
 
-    fit_interactions = kage.fit_interactions
+    fit_interactions = gathered.fit_interactions
     monkeypatch.setattr(adaptive, "estimate", anything)
     monkeypatch.setattr(mst, "estimate", anything)
-    monkeypatch.setattr(kage, "fit_interactions", roughly)
+    monkeypatch.setattr(gathered, "fit_interactions", roughly)
 
 
-def configuration(rng: np.random.Generator) -> tuple[Synthesizer, Domain, Budget]:
+def configuration(rng: np.random.Generator, members: tuple[str, ...]) -> tuple[Synthesizer, Domain, Budget]:
     columns = int(rng.integers(1, 13))
     domain = Domain(tuple(f"c{i}" for i in range(columns)), tuple(int(n) for n in rng.integers(1, 5, columns)))
-    synthesizer = create(str(rng.choice(MEMBERS)))
+    synthesizer = create(str(rng.choice(members)))
     if isinstance(synthesizer, adaptive.Adaptive):
         synthesizer = replace(synthesizer, rounds=int(rng.integers(1, 501)), init=bool(rng.random() < 0.7))
     epsilon = float(10 ** rng.uniform(-2, 2))
@@ -73,10 +73,10 @@ def _everything_read_was_charged(spy: Spy) -> None:
     assert before == len(spy.charged), "charged for something that was never read"
 
 
-def _try(count: int, seed: int) -> None:
+def _try(count: int, seed: int, members: tuple[str, ...] = MEMBERS) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        synthesizer, domain, budget = configuration(rng)
+        synthesizer, domain, budget = configuration(rng, members)
         codes = table(domain, int(rng.integers(1, 200)), int(rng.integers(1 << 30)))
         check(run(synthesizer, domain, codes, budget, seed=int(rng.integers(1 << 30))))
 
@@ -84,6 +84,12 @@ def _try(count: int, seed: int) -> None:
 @pytest.mark.usefixtures("quick")
 def test_random_configurations_stay_within_their_budget() -> None:
     _try(120, 0)
+
+
+@pytest.mark.usefixtures("quick")
+def test_kage_stays_within_its_budget_if_it_always_looks_at_triples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kage, "PRECISE", np.inf)
+    _try(60, 2, members=("kage",))
 
 
 @pytest.mark.slow
