@@ -37,6 +37,9 @@ def write_table(table: Any, path: Path) -> None:
         part.unlink(missing_ok=True)
         reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
         raise OutputError(f"{path}: could not be written ({reason})") from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def write_bundle(

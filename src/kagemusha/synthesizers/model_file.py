@@ -89,3 +89,6 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise OutputError(f"{path}: could not be written ({error.strerror})") from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
