@@ -15,6 +15,7 @@ job = json.loads(sys.argv[1])
 codes = np.load(job["codes"])
 names = [f"c{i}" for i in range(codes.shape[1])]
 schema = Schema([Integer(name, lower=0, upper=size - 1) for name, size in zip(names, job["sizes"], strict=True)])
-table = pa.table({name: codes[:, i] for i, name in enumerate(names)})
+# from lists: arrow would load pandas to look at numpy arrays, and nothing here needs it
+table = pa.table({name: codes[:, i].tolist() for i, name in enumerate(names)})
 model = fit(create(job["method"]), table, Budget(job["epsilon"], job["delta"]), schema=schema)
 np.save(job["out"], model.sample_codes(len(codes)))
