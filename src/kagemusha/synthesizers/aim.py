@@ -73,7 +73,8 @@ class AIM(Adaptive):
             # anneal: a round that moved the model less than its own noise was too timid; ε doubles and σ halves
             if not last and change <= expected:
                 cost *= 4
-        ceilings = choice_ceilings(score, noisy, model, selection=SELECT * cost, adjacency=curator.adjacency)
+        now = dict(zip(score.candidates, model.project_many(score.candidates), strict=True))
+        ceilings = choice_ceilings(score, noisy, now, selection=SELECT * cost, adjacency=curator.adjacency)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def _score(

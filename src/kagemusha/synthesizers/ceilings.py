@@ -8,10 +8,11 @@ penalties of the score. What is known of e_* is the measurement that followed. A
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
-from kagemusha.graphical import MarkovField
+from kagemusha.arrays import FloatArray
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
 from kagemusha.release.scores import L1Error
@@ -22,11 +23,12 @@ RISK = 0.05
 
 
 def choice_ceilings(
-    score: L1Error, noisy: NoisyMarginal, model: MarkovField, *, selection: float, adjacency: Adjacency
+    score: L1Error, noisy: NoisyMarginal, now: Mapping[Clique, FloatArray], *, selection: float, adjacency: Adjacency
 ) -> dict[Clique, float]:
-    """For each candidate of a choice, the most that its L1 error under `model` can be, in records.
+    """For each candidate of a choice, the most that its L1 error can be, in records.
 
-    `noisy` is the measurement of the chosen candidate, made after the choice; `selection` is what the choice cost (ρ).
+    `now` holds what the model expects of each candidate, the score what it expected when the choice was made. `noisy` is
+    the measurement of the chosen candidate, made after the choice; `selection` is what the choice cost (ρ).
     """
     chosen = list(score.candidates).index(noisy.clique)
     # noise makes a distance larger on average, so the noisy distance bounds the error up to its own spread
@@ -35,10 +37,9 @@ def choice_ceilings(
     excess = float(score.weights[chosen]) * (distance + 2 * spread - float(score.penalties[chosen]))
     sensitivity = float(score.weights.max()) * counts_sensitivity(adjacency).l1
     luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(len(score.candidates) / RISK)
-    now = model.project_many(score.candidates)
     return {
-        clique: max(0.0, (excess + luck) / float(weight) + float(penalty)) + float(np.abs(old - new).sum())
-        for clique, weight, penalty, old, new in zip(
-            score.candidates, score.weights, score.penalties, score.estimates, now, strict=True
+        clique: max(0.0, (excess + luck) / float(weight) + float(penalty)) + float(np.abs(old - now[clique]).sum())
+        for clique, weight, penalty, old in zip(
+            score.candidates, score.weights, score.penalties, score.estimates, strict=True
         )
     }

@@ -55,9 +55,12 @@ class MST(Synthesizer):
 
         tree: list[Clique] = []
         choices: list[L1Error] = []
+        candidates = self._open(domain, tree)
+        # columns alone: what the model expects of a pair stays the same however far the tree has grown
+        expected = dict(zip(candidates, model.project_many(candidates), strict=True))
         while edges := self._open(domain, tree):
             ones = np.ones(len(edges))
-            score = L1Error(edges, model.project_many(edges), weights=ones, penalties=0 * ones)
+            score = L1Error(edges, [expected[e] for e in edges], weights=ones, penalties=0 * ones)
             tree.append(edges[curator.select(score, third / (len(domain) - 1))])
             choices.append(score)
             progress(f"edge {len(tree)}: {' × '.join(tree[-1])}", 0.3 + 0.4 * len(tree) / len(domain))
@@ -67,11 +70,12 @@ class MST(Synthesizer):
         measured += pairs
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
         trace = [Round(m.clique, m.sigma, 1.0, cells=model.tree.cells) for m in pairs]
+        now = dict(zip(candidates, model.project_many(candidates), strict=True))
         ceilings: dict[Clique, float] = {}
         for score, pair in zip(choices, pairs, strict=True):
             # a later choice had weaker rivals and tells more
             ceilings |= choice_ceilings(
-                score, pair, model, selection=third / (len(domain) - 1), adjacency=curator.adjacency
+                score, pair, now, selection=third / (len(domain) - 1), adjacency=curator.adjacency
             )
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
