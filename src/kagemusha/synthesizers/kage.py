@@ -1,7 +1,8 @@
-"""Kage (the shadow): every choice in one shot, all noise Gaussian, one estimation.
+"""Kage (the shadow): few looks at everything at once instead of many at one thing, all noise Gaussian.
 
 Columns first, then the noisy dependence of all pairs at once, then the interactions worth their noise, each at the
-cost that makes the total error least. Nothing is measured twice: a pair is asked only for what its columns do not say.
+cost that makes the total error least; where that makes pairs precise, the same once more for triples. A set of columns
+is asked only for what its smaller sets do not say.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ LATER = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class Kage(Synthesizer):
-    """One shot, all Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
+    """All Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
 
     All choices are automatic. `max_cells` bounds the junction tree, which is far smaller where that costs little.
     `target` is a column whose pairs count `emphasis` times.
     """
 
     name: ClassVar[str] = "kage"
-    summary: ClassVar[str] = "our own: all choices in one shot, all noise Gaussian; fast and the most accurate"
+    summary: ClassVar[str] = "our own: the pairs and triples worth their noise, all of it Gaussian; fast and the most accurate"
     accounting: ClassVar[Accounting] = Accounting.GDP
     adaptive: ClassVar[bool] = True
 
