@@ -25,7 +25,7 @@ import numpy as np
 from tables import TABLES
 
 HERE = Path(__file__).parent
-PACKAGES = {"dpmm": ["dpmm"], "smartnoise": ["torch==2.13.0", "smartnoise-synth"], "datasynthesizer": ["DataSynthesizer"]}
+PACKAGES = {"dpmm": ["dpmm"], "smartnoise": ["torch==2.13.0", "smartnoise-synth"], "datasynthesizer": ["DataSynthesizer"], "opendp": ["opendp[polars,mbi]", "pandas"]}
 DELTA = 1e-9
 
 
@@ -110,7 +110,8 @@ def jobs(seeds: int, flagship: str) -> list[Job]:
     """What is compared with what: the rivals seed by seed, those that may not end next, ours last."""
     plan: list[Job] = []
     for seed in range(seeds):
-        plan += [Job(system, "aim", table, 1.0, seed) for table in ("adult", "bank") for system in ("dpmm", "smartnoise")]
+        rivals = [(system, table) for table in ("adult", "bank") for system in ("dpmm", "smartnoise", "opendp")]
+        plan += [Job(system, "aim", table, 1.0, seed) for system, table in rivals]
         plan += [Job("dpmm", "priv-bayes", "adult", 1.0, seed), Job("datasynthesizer", "privbayes", "adult", 1.0, seed)]
     # at ε = 10 no rival has ended within the limit so far: one run says as much as three
     plan += [Job("dpmm", "aim", table, 10.0, 0) for table in ("adult", "bank")]
