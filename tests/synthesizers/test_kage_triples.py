@@ -107,12 +107,13 @@ def test_a_fit_to_exact_interactions_of_pairs_and_triples_is_the_table() -> None
     assert np.abs(pairs.field.project(domain.names) - counts).sum() > 0.1 * total, "three columns need the triple"
 
 
-def chosen(errors, *, noise=1.0, pair_noise=None, add=lambda _: True, before=2.0):
+def chosen(errors, *, noise=1.0, pair_noise=None, importance=(1, 1, 1, 1), add=lambda _: True, before=2.0):
     triples = list(combinations("abcd", 3))
     return choose_triples(
         triples,
         np.array(errors, dtype=float),
         np.ones(4),
+        np.array(importance, dtype=float),
         add,
         columns=4,
         noise=noise,
@@ -126,6 +127,20 @@ def test_strong_triples_are_chosen_and_share_what_is_left() -> None:
     assert set(choice.triples) == {0, 2}
     assert sum(choice.shares) + choice.pairs == pytest.approx(1)
     assert chosen([1000, 0, 800, 0], add=lambda t: t != ("a", "b", "c")).triples == (2,)
+
+
+def test_triples_that_count_more_get_more() -> None:
+    choice = chosen([1000, 900, 0, 0], importance=(1, 4, 1, 1))
+    assert choice.triples == (1, 0)
+    assert choice.shares[0] > 2 * choice.shares[1]
+
+
+@pytest.mark.parametrize("max_cells", [40, 100, 1000])
+def test_triples_never_outgrow_the_model_limit(max_cells: int) -> None:
+    domain = Domain(tuple("abcdef"), (4, 3, 5, 2, 3, 4))
+    codes = table(domain, 20_000, 0)
+    fitted = run(create("kage", max_cells=max_cells), domain, codes, Budget(50.0, 1e-9)).fitted
+    assert fitted.generator.field.tree.cells <= max_cells
 
 
 def test_pairs_get_everything_where_triples_drown_in_noise() -> None:

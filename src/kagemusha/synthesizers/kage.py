@@ -50,6 +50,9 @@ LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
 WORTH = 0.04
 """The model may have four times the cells if that should take this share off the error."""
 
+GROWTH = 2
+"""Triples may make it this many times as large again."""
+
 PRECISE = 0.006
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
 
@@ -62,11 +65,13 @@ class Kage(Synthesizer):
     """All Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
 
     All choices are automatic. `max_cells` bounds the junction tree, which is far smaller where that costs little.
-    `target` is a column whose pairs count `emphasis` times.
+    `target` is a column whose pairs and triples count `emphasis` times.
     """
 
     name: ClassVar[str] = "kage"
-    summary: ClassVar[str] = "our own: the pairs and triples worth their noise, all of it Gaussian; fast and the most accurate"
+    summary: ClassVar[str] = (
+        "our own: the pairs and triples worth their noise, all of it Gaussian; fast and the most accurate"
+    )
     accounting: ClassVar[Accounting] = Accounting.GDP
     adaptive: ClassVar[bool] = True
 
@@ -101,7 +106,7 @@ class Kage(Synthesizer):
         queries = [known.query(pair, typical) for pair in pairs]
         errors = shrunk(noisy, deviation)
         choice = self._choose(curator, known, queries, errors)
-        further = choice.predicted < PRECISE * columns.total * len(pairs)
+        further = len(domain) > 2 and choice.predicted < PRECISE * columns.total * len(pairs)
 
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
         left = curator.remaining * (1 - LATER if further else 1)
@@ -115,9 +120,15 @@ class Kage(Synthesizer):
         fit = known.fit(max_cells=self.max_cells)
         if further:
             progress("looking at triples", 0.6)
-            strengths = dict(zip(pairs, errors.tolist(), strict=True))
-            limit = min(LIMITS[0], self.max_cells)
-            known = second_look(curator, known, fit, strengths, kept=KEPT, cells=limit)
+            known = second_look(
+                curator,
+                known,
+                fit,
+                dict(zip(pairs, errors.tolist(), strict=True)),
+                importance=self._importance,
+                kept=KEPT,
+                max_cells=min(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells),
+            )
             if not known.interactions:
                 marginals += measure_columns(curator, curator.remaining)
                 known = replace(known, columns=NoisyColumns.of(marginals, rows))
@@ -155,6 +166,9 @@ class Kage(Synthesizer):
         largest = sorted(map(domain.cells, pairs))[: int(np.searchsorted(counted, COUNTED_CELLS, side="right"))]
         return [pair for pair in pairs if largest and domain.cells(pair) <= largest[-1]]
 
+    def _importance(self, clique: Clique) -> float:
+        return self.emphasis if self.target in clique else 1.0
+
     def _shares(self, domain: Domain) -> dict[str, float]:
         """Of the whole budget, as planned; the share of columns may grow once the noise is known."""
         pairs = len(domain) * (len(domain) - 1) / 2
@@ -174,7 +188,7 @@ class Kage(Synthesizer):
         sensitivity = np.array([q.l2_squared(curator.adjacency) for q in queries], dtype=np.float64)
         # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
         weights = np.sqrt(sensitivity) / math.sqrt(_plain_l2(curator))
-        importance = np.array([self.emphasis if self.target in q.clique else 1.0 for q in queries])
+        importance = np.array([self._importance(q.clique) for q in queries])
         sizes = np.array(domain.sizes, dtype=np.float64)
         useful = np.where(sensitivity > 0, errors * importance, 0.0)
 

@@ -8,7 +8,7 @@ nothing but what the look costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -29,9 +29,6 @@ from kagemusha.synthesizers.triple_choice import TripleChoice, candidate_triples
 SCORES = 0.02
 """Share of the whole budget for the distances of all triples from the model."""
 
-GROWTH = 2
-"""Triples may make the junction tree this many times as large."""
-
 MOST_CELLS = 1 << 16
 """Of a triple, over its groups."""
 
@@ -42,19 +39,21 @@ def second_look(
     fit: InteractionFit,
     strengths: Mapping[Clique, float],
     *,
+    importance: Callable[[Clique], float],
     kept: float,
-    cells: int,
+    max_cells: int,
 ) -> Gathered:
     """More interactions than before, or the same ones with less noise. All that is left is spent if there are any.
 
-    `kept` is the share of noise that estimation leaves; `cells` is what the junction tree may have in any case.
+    `strengths` says how dependent pairs are, `importance` how much a triple counts, `kept` which share of noise
+    estimation leaves. The junction tree keeps within `max_cells`.
     """
     queries = _queries(curator, known, strengths)
     choice = TripleChoice((), ())
     if queries:
         score = _distances(known, fit, queries)
         noisy, deviation = curator.noisy_scores(score, SCORES * curator.total)
-        tree = GrowingTree(known.coarse, max(cells, GROWTH * fit.field.tree.cells))
+        tree = GrowingTree(known.coarse, max_cells)
         for measured in known.interactions:
             tree.add(measured.query.clique)
         # in records, the noise over all cells of an interaction is E|Z|·√(Δ²/2ρ)
@@ -63,6 +62,7 @@ def second_look(
             [q.clique for q in queries],
             shrunk(noisy, deviation),
             np.sqrt([float(q.l2_squared(curator.adjacency)) for q in queries]),
+            np.array([importance(q.clique) for q in queries]),
             tree.add,
             columns=len(known.domain),
             noise=noise / math.sqrt(2 * curator.remaining),

@@ -49,6 +49,7 @@ def choose_triples(
     triples: Sequence[Clique],
     errors: FloatArray,
     weights: FloatArray,
+    importance: FloatArray,
     add: Callable[[Clique], bool],
     *,
     columns: int,
@@ -59,15 +60,16 @@ def choose_triples(
     """The split of what is left that lowers the mean error of pairs plus that of triples most.
 
     `errors` are distances of triples from the model fitted to pairs, in records. `weights` w say how noise hurts: at a
-    share q of what is left a triple keeps the error noise·w/√q. `pair_noise` is the error that noise left in measured
-    pairs, which shrinks if they get more: `before` is what they had over what is left. `add` takes a triple into the
-    model, or says False.
+    share q of what is left a triple keeps the error noise·w/√q; `importance` is how much a triple counts. `pair_noise`
+    is the error that noise left in measured pairs, which shrinks if they get more: `before` is what they had over what
+    is left. `add` takes a triple into the model, or says False.
     """
     count = math.comb(columns, 3)
     squared = np.array([sum(pair_noise.get(p, 0.0) ** 2 for p in combinations(t, 2)) for t in triples])
     # noise in a triple's pairs is error that measuring its interaction does not mend
     own = np.sqrt(np.maximum(errors**2 - squared, 0.0)) * (errors > 0)
     in_pairs = sum(pair_noise.values()) / math.comb(columns, 2) + float(np.sqrt(squared).mean())
+    own, weights = own * importance, weights * importance
     price = weights ** (2 / 3)
     taken: list[int] = []
     for i in np.argsort(-own / price, kind="stable"):
