@@ -12,7 +12,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.evaluation.projectable import project_many
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.release.interactions import NoisyInteraction
+from kagemusha.release.interactions import NoisyInteraction, grouped
 from kagemusha.schema import Clique
 from kagemusha.synthesizers.model import Model
 
@@ -28,14 +28,8 @@ class NoisyTable:
 
 
 def group_sums(table: FloatArray, groups: Sequence[IntArray] | None) -> FloatArray:
-    """The table summed over groups, axis by axis."""
-    if groups is None:
-        return table
-    for axis, group in enumerate(groups):
-        order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
-        table = np.add.reduceat(np.take(table, order, axis=axis), first, axis=axis)
-    return table
+    """The table summed over groups; as it is where there are none."""
+    return table if groups is None else grouped(table, tuple(groups))
 
 
 def merged_mass(table: FloatArray, groups: Sequence[IntArray] | None) -> float:

@@ -29,11 +29,10 @@ Table = TypeVar("Table", IntArray, FloatArray)
 
 def grouped(counts: Table, groups: Groups) -> Table:
     """The table summed over groups of codes, axis by axis."""
-    axis: int
     for axis, group in enumerate(groups):
-        sums = np.zeros((int(group.max()) + 1, *np.delete(counts.shape, axis)), dtype=counts.dtype)
-        np.add.at(sums, group, np.moveaxis(counts, axis, 0))
-        counts = np.moveaxis(sums, 0, axis)
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
+        counts = np.add.reduceat(np.take(counts, order, axis=axis), first, axis=axis)
     return counts
 
 
