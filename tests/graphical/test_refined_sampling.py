@@ -246,3 +246,15 @@ def test_a_model_too_large_to_ask_across_cliques_is_sampled_all_the_same(monkeyp
     project_many = MarkovField.project_many
     monkeypatch.setattr(MarkovField, "project_many", refuse)
     assert sample_refined(chain(), 100, rng=np.random.default_rng(0)).shape == (100, 6)
+
+
+def test_a_rows_place_does_not_tell_whether_it_was_traded(monkeypatch):
+    model = chain()
+    drawn = np.unique(sample_rounded(model, 500, rng=np.random.default_rng(0)), axis=0)
+    monkeypatch.setattr(refined_sampling, "sample_rounded", lambda *_, **__: drawn.copy())
+    monkeypatch.setattr(refined_sampling, "_exchange_rows", lambda *_: None)
+    monkeypatch.setattr(refined_sampling, "_cross_rows", lambda *_: None)
+    codes = sample_refined(model, len(drawn), rng=np.random.default_rng(1))
+    places = [int(np.flatnonzero((drawn == row).all(axis=1))[0]) for row in codes]
+    assert sorted(places) == list(range(len(drawn)))
+    assert abs(np.corrcoef(places, range(len(drawn)))[0, 1]) < 0.3
