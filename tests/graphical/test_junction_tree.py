@@ -135,6 +135,16 @@ def test_a_growing_tree_takes_what_candidate_cells_allows(columns, limit):
         taken += [clique] if fits else []
 
 
+def test_a_growing_tree_keeps_what_it_starts_from_whatever_its_size():
+    domain = Domain(tuple("abcd"), (10,) * 4)
+    first = [("a", "b", "c")]
+    growing = GrowingTree(domain, 1000, first)
+    assert tree_cells(domain, first) > 1000
+    assert not growing.add(("c", "d"))
+    growing = GrowingTree(domain, 1100, first)
+    assert [growing.add(pair) for pair in (("c", "d"), ("a", "d"))] == [True, False]
+
+
 @pytest.mark.parametrize("seed", [10, 24, 65, 115])
 def test_a_growing_tree_never_ends_above_its_limit(seed):
     # here pairs inside a clique of the present tree make greedy elimination find a larger one, beyond the limit

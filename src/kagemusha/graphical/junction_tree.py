@@ -123,17 +123,17 @@ def triangulation(domain: Domain, cliques: Iterable[Iterable[str]], heuristic: s
 class GrowingTree:
     """A set of cliques that takes in another one as long as their junction tree has at most `max_cells` cells.
 
-    What `candidate_cells` says, without starting from nothing each time. Limits above 2^53 count as 2^53.
+    The first `cliques` are in it whatever the size of their tree. What `candidate_cells` says, without starting from nothing each time. Limits above 2^53 count as 2^53.
 
     >>> tree = GrowingTree(Domain(("a", "b", "c"), (10, 10, 10)), 300)
     >>> [tree.add(pair) for pair in (("a", "b"), ("b", "c"), ("a", "c"))]
     [True, True, False]
     """
 
-    def __init__(self, domain: Domain, max_cells: int) -> None:
+    def __init__(self, domain: Domain, max_cells: int, cliques: Iterable[Iterable[str]] = ()) -> None:
         self._domain = domain
         self._most = float(min(max_cells, _EXACT))
-        self._graph = _Graph(domain, ())
+        self._graph = _Graph(domain, cliques)
 
     def add(self, clique: Iterable[str]) -> bool:
         """Take the clique in if it fits, else leave everything as it is; says which."""

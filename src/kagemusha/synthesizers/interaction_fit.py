@@ -50,10 +50,10 @@ class _Problem:
         self,
         inference: BeliefPropagation,
         columns: Sequence[NoisyColumn],
-        pairs: Sequence[NoisyInteraction],
+        interactions: Sequence[NoisyInteraction],
         total: float,
     ) -> None:
-        shapes = [c.values.shape for c in columns] + [p.values.shape for p in pairs]
+        shapes = [c.values.shape for c in columns] + [i.values.shape for i in interactions]
         sizes = np.array([int(np.prod(shape)) for shape in shapes])
         starts = np.concatenate([[0], np.cumsum(sizes)])
         self.size = int(starts[-1])
@@ -61,14 +61,15 @@ class _Problem:
             start + np.arange(size, dtype=np.float64)
             for start, size in zip(starts, sizes[: len(columns)], strict=False)
         ]
-        for start, pair in zip(starts[len(columns) :], pairs, strict=False):
-            tables.append(start + np.ravel_multi_index(np.ix_(*pair.query.groups), pair.query.shape).astype(np.float64))
+        for start, one in zip(starts[len(columns) :], interactions, strict=False):
+            tables.append(start + np.ravel_multi_index(np.ix_(*one.query.groups), one.query.shape).astype(np.float64))
         self.cell_of: IntArray = inference.pack(tables).astype(np.int64)
         self.centring = _centring(shapes, starts, len(columns))
-        sigmas = np.array([c.sigma for c in columns] + [p.sigma for p in pairs])
+        sigmas = np.array([c.sigma for c in columns] + [i.sigma for i in interactions])
         self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
         self.target = (
-            np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(p.values for p in pairs)]]) / total
+            np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(i.values for i in interactions)]])
+            / total
         )
         self.target = self.centred(self.target)
         self.offset = inference.pack({(c.name,): np.log(c.start / c.start.sum()) for c in columns})

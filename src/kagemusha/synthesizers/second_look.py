@@ -53,9 +53,7 @@ def second_look(
     if queries:
         score = _distances(known, fit, queries)
         noisy, deviation = curator.noisy_scores(score, SCORES * curator.total)
-        tree = GrowingTree(known.coarse, max_cells)
-        for measured in known.interactions:
-            tree.add(measured.query.clique)
+        tree = GrowingTree(known.coarse, max_cells, [m.query.clique for m in known.interactions])
         # in records, the noise over all cells of an interaction is E|Z|·√(Δ²/2ρ)
         noise = kept * MEAN_ABSOLUTE
         choice = choose_triples(
