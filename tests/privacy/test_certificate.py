@@ -147,6 +147,9 @@ def test_anything_non_private_means_infinity(broken: Certificate) -> None:
     page = render(broken)
     assert "ε = ∞" in page
     assert "no privacy guarantee" in page
+    for promise in ("The guarantee is", "stands behind the guarantee", "What this rests on"):
+        assert promise not in page
+        assert promise in render(certificate())
     assert json.loads(broken.to_json())["guarantee"]["epsilon"] == "inf"
 
 
