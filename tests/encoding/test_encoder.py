@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_refused_without_values():
         encoder.encode(pd.DataFrame({"x": [1], "y": [1]}))
     with pytest.raises(SchemaError, match="declared integer, but the table stores it as timestamp"):
         encoder.encode(pd.DataFrame({"x": [pd.Timestamp("2020-01-01")]}))
-    with pytest.raises(SchemaError, match="stores it as list"):
+    with pytest.raises(SchemaError, match="stores it as nested"):
         encoder.encode(pa.table({"x": [[1], [2]]}))
     with pytest.raises(SchemaError, match="stores it as binary"):
         Encoder(Schema([Category("x", categories=("a",))])).encode(pa.table({"x": [b"a"]}))

@@ -129,13 +129,18 @@ def test_where_nothing_stands_out_everything_is_other() -> None:
     assert set(model.sample(20, like="pyarrow")["name"].to_pylist()) == {"other"}
 
 
-def test_labels_keep_the_type_of_the_table() -> None:
-    import pyarrow as pa
+def test_no_record_decides_the_type_of_the_labels() -> None:
+    import pandas as pd
 
-    table = pa.table({"n": [1] * 900 + [2] * 900, "b": [True] * 900 + [False] * 900})
-    model = model_of(table, Schema([Category("n"), Category("b")]), 0.9)
-    assert model.schema["n"].categories == (1, 2)
-    assert model.schema["b"].categories == (False, True)
+    whole = [1, 2] * 900
+    frames = [pd.DataFrame({"n": cells}) for cells in (whole, [*whole, None], [*whole, "x"])]
+    assert [str(f["n"].dtype) for f in frames][:2] == ["int64", "float64"]
+    found = [model_of(f, Schema([Category("n")]), 0.9).schema["n"].categories for f in frames]
+    assert found == [("1", "2")] * 3
+    flags = [True, False] * 900
+    frames = [pd.DataFrame({"b": cells}) for cells in (flags, [*flags, "x"])]
+    found = [model_of(f, Schema([Category("b")]), 0.9).schema["b"].categories for f in frames]
+    assert found == [("false", "true")] * 2
 
 
 def test_files_and_frames_hold_the_same_values(tmp_path: Path) -> None:
@@ -216,7 +221,7 @@ class Spy(OpenTable):
 
     def count_values(self, name: str) -> ValueCounts:
         self.charged.append(self.ledger.releases()[0].charged)
-        return ValueCounts.of([("a", 5000), ("b", 4000), ("c", 1)], str)
+        return ValueCounts.of([("a", 5000), ("b", 4000), ("c", 1)])
 
     def with_schema(self, schema: Schema):  # type: ignore[no-untyped-def]
         raise AssertionError("nothing but values is needed")

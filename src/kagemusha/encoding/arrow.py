@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from kagemusha.encoding.bins import Codes, code_type, to_codes
 from kagemusha.encoding.parse import TextReader
+from kagemusha.encoding.values import UNREADABLE, label_text
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Labelled, Measured, Modelled, Moment
 
@@ -37,8 +36,8 @@ def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     if isinstance(column, Labelled):
-        _check_plain(column, values.type)
-        return _by_distinct(values, lambda distinct: _labelled(column, distinct.to_pylist()))
+        check_plain(column, values.type)
+        return _by_distinct(values, lambda distinct: _labelled(column, python_values(distinct)))
     assert isinstance(column, Measured)
     if isinstance(column, Moment):
         return _moments(column, values, reader)
@@ -59,6 +58,19 @@ def _by_distinct(values: Any, encode: Callable[[Any], Codes]) -> Codes:
     return codes
 
 
+def python_values(distinct: Any) -> list[Any]:
+    """The Python values of an arrow array; those that Python cannot hold are unreadable."""
+    with suppress(OverflowError, ValueError):
+        return list(distinct.to_pylist())
+    values = []
+    for scalar in distinct:
+        value: Any = UNREADABLE
+        with suppress(OverflowError, ValueError):
+            value = scalar.as_py()
+        values.append(value)
+    return values
+
+
 def _labelled(column: Labelled, distinct: list[Any]) -> Codes:
     texts = column.texts
     codes = np.empty(len(distinct), dtype=code_type(column.size))
@@ -69,26 +81,6 @@ def _labelled(column: Labelled, distinct: list[Any]) -> Codes:
             code = column.empty_code if text is None or text == "" else column.stray_code
         codes[i] = code
     return codes
-
-
-def label_text(value: Any) -> str | None:
-    """The text under which a raw value is looked up among declared labels; None if it is missing."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        # Half a surrogate pair is no text that a file could hold.
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float | Decimal):
-        number = float(value)
-        if math.isnan(number):
-            return None
-        whole = abs(number) < 2**53 and number == int(number)
-        return str(int(number)) if whole else repr(number)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)
 
 
 def _numbers(column: Measured, values: Any, reader: TextReader) -> Codes:
@@ -145,8 +137,8 @@ def _moment_codes(column: Moment, moments: NDArray[Any], missing: NDArray[np.boo
     return to_codes(column, numbers, missing)
 
 
-def _check_plain(column: Modelled, kind: Any) -> None:
-    """Labels are looked up by their text, which nested and binary values do not have."""
+def check_plain(column: Modelled, kind: Any) -> None:
+    """A `SchemaError` for nested and binary columns: labels are looked up by their text, which those do not have."""
     import pyarrow as pa
 
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -164,7 +156,10 @@ def is_text(kind: Any) -> bool:
 
 
 def _mismatch(column: Modelled, kind: Any) -> SchemaError:
+    import pyarrow as pa
+
+    stored = "nested" if pa.types.is_nested(kind) else kind  # the names inside a nested type may be values
     return SchemaError(
-        f"column {column.name!r} is declared {column.kind}, but the table stores it as {kind}; "
+        f"column {column.name!r} is declared {column.kind}, but the table stores it as {stored}; "
         "declare the kind it has, or drop it"
     )

@@ -43,7 +43,7 @@ class Encoder:
         check_names(opened.columns, self.schema)
         reader = TextReader()
         try:
-            return [encode_arrow(c, arrow_column(opened, c.name), reader) for c in self.schema.modelled]
+            return [encode_arrow(c, arrow_column(opened, c), reader) for c in self.schema.modelled]
         finally:
             reader.close()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from kagemusha.encoding.arrow import label_text
+from kagemusha.encoding.values import object_texts
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.schema import Column, Integer, Labelled, Moment, Schema
+from kagemusha.schema import Column, Integer, Labelled, Modelled, Moment, Schema
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -49,14 +50,15 @@ def _some(names: Sequence[str]) -> str:
     return f"column {names[0]!r}{more}"
 
 
-def arrow_column(frame: Any, name: str) -> Any:
-    """One column as arrow; a column of mixed types becomes text."""
-    import pyarrow as pa
-
-    try:
-        return frame[name].to_arrow()
-    except Exception:
-        return pa.array([label_text(value) for value in frame[name].to_list()], type=pa.string())
+def arrow_column(frame: Any, column: Modelled) -> Any:
+    """One column as arrow. Python objects become texts, each by itself: a type common to all would hang on each."""
+    series = frame[column.name]
+    native = series.to_native()
+    if str(getattr(native, "dtype", "")) == "object":
+        return object_texts(column, native.to_numpy())
+    with suppress(Exception):
+        return series.to_arrow()
+    return object_texts(column, series.to_list())
 
 
 def library_of(like: Any) -> str:

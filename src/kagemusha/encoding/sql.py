@@ -69,7 +69,7 @@ def _as_moment(column: Moment, name: str, stored: Stored) -> str:
         return moment_sql(as_text(name, stored), column.format)
     # The cast of a zoned timestamp would depend on the zone of this machine.
     zoned = stored == "zoned"
-    moment = f"make_timestamp(epoch_us({name}))" if zoned else f"CAST({name} AS TIMESTAMP)"
+    moment = f"make_timestamp(epoch_us({name}))" if zoned else f"TRY_CAST({name} AS TIMESTAMP)"
     if zoned:
         return f"CASE WHEN isfinite({name}) THEN {moment} END"
     return f"CASE WHEN isfinite({moment}) THEN {moment} END"

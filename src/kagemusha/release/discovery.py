@@ -26,7 +26,7 @@ from kagemusha.privacy.mechanisms import Noise
 from kagemusha.release.account import Account, affordable
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.grid import Edges, close_column, first_grid, on_grid, second_grid
-from kagemusha.schema import Category, Column, Drop, Label, Measured, Schema
+from kagemusha.schema import Category, Column, Drop, Measured, Schema
 from kagemusha.sources import OpenTable, Source
 
 DELTA_SHARE = 0.1
@@ -80,7 +80,7 @@ class Finder(Account):
         """What is left of the δ set aside for thresholds, in units of 10⁻¹⁸."""
         return self._filter.limit.delta_units - self._filter.spent.delta_units
 
-    def find_values(self, name: str, cost: float, failure: float) -> list[Label]:
+    def find_values(self, name: str, cost: float, failure: float) -> list[str]:
         """The values of a labelled column that many records hold, in alphabetical order.
 
         Sensitivity: one record holds one value, so the counts move as those of a marginal do. A value held by one
@@ -103,7 +103,7 @@ class Finder(Account):
             released = [label for label, count in zip(found.labels, noisy, strict=True) if count >= event.threshold]
             return [json.dumps(sorted(released)).encode()]
 
-        labels: list[Label] = json.loads(self._answers([event], read)[0])
+        labels: list[str] = json.loads(self._answers([event], read)[0])
         return labels
 
     def curator(self, schema: Schema) -> tuple[Curator, Source]:
@@ -141,7 +141,7 @@ def _open_columns(schema: Schema) -> list[Category | Measured]:
     return [c for c in schema.modelled if c.open_fields and isinstance(c, Category | Measured)]
 
 
-def _with_categories(column: Category, labels: Sequence[Label]) -> Category:
+def _with_categories(column: Category, labels: Sequence[str]) -> Category:
     # a column in which nothing stands out says nothing: all of it is the other bucket
     found = tuple(labels) or (column.other,)
     return replace(column, categories=found)

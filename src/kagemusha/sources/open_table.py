@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.encoding.arrow import label_text
+from kagemusha.encoding.arrow import check_plain, python_values
 from kagemusha.encoding.frames import arrow_column, check_names, open_frame
 from kagemusha.encoding.sql import as_text, check_stored
-from kagemusha.errors import DataError, SchemaError
-from kagemusha.schema import Label, Labelled, Schema
+from kagemusha.encoding.values import label_text
+from kagemusha.errors import DataError
+from kagemusha.schema import Labelled, Schema
 from kagemusha.schema.rawfile import connect, open_file, shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
@@ -26,23 +27,25 @@ from kagemusha.sources.protocol import Source
 class ValueCounts:
     """Every label a column holds and how often, most frequent first. Private: do not store, print or return it."""
 
-    labels: tuple[Label, ...]
+    labels: tuple[str, ...]
     counts: IntArray
 
     def __repr__(self) -> str:
         return "ValueCounts(<private>)"
 
     @classmethod
-    def of(cls, found: Iterable[tuple[str | None, int]], make: type[Label]) -> ValueCounts:
-        """Texts with their counts, made labels of one type; missing values and what no schema can hold left out."""
+    def of(cls, found: Iterable[tuple[str | None, int]]) -> ValueCounts:
+        """Texts with their counts; missing values and what no schema can hold left out.
+
+        Labels stay texts: whether a frame holds a column as numbers hangs on single records.
+        """
         sums: dict[str, int] = {}
         for text, count in found:
             if text and "\0" not in text and text.encode("utf-8", "ignore").decode() == text:
                 sums[text] = sums.get(text, 0) + int(count)
         # rare values last: one record more or less then leaves the place of all others as it is
-        texts = sorted(sums, key=lambda text: (-sums[text], text))
-        labels = tuple(text == "true" if make is bool else make(text) for text in texts)
-        return cls(labels, np.array([sums[text] for text in texts], dtype=np.int64))
+        texts = tuple(sorted(sums, key=lambda text: (-sums[text], text)))
+        return cls(texts, np.array([sums[text] for text in texts], dtype=np.int64))
 
 
 class OpenTable(ABC):
@@ -77,16 +80,12 @@ class OpenFrame(OpenTable):
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count."""
-        import pyarrow as pa
-
         column = self._labelled(name)
-        values = arrow_column(open_frame(self._frame), name)
-        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-        if pa.types.is_nested(kind):
-            raise SchemaError(f"column {name!r} is declared {column.kind}, but the table stores it as {kind}; drop it")
-        found = ((label_text(pair["values"]), pair["counts"]) for pair in values.value_counts().to_pylist())
-        make = bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else str
-        return ValueCounts.of(found, make)
+        values = arrow_column(open_frame(self._frame), column)
+        check_plain(column, values.type)
+        found = values.value_counts()
+        texts = map(label_text, python_values(found.field("values")))
+        return ValueCounts.of(zip(texts, found.field("counts").to_pylist(), strict=True))
 
     def with_schema(self, schema: Schema) -> Source:
         """The same frame behind a closed schema."""
@@ -116,7 +115,7 @@ class OpenFile(OpenTable):
             found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
         finally:
             connection.close()
-        return ValueCounts.of(found, {"boolean": bool, "integer": int}.get(stored, str))
+        return ValueCounts.of(found)
 
     def with_schema(self, schema: Schema) -> Source:
         """The same file behind a closed schema."""
