@@ -64,6 +64,25 @@ def test_gaussian_dp_agrees_with_fifty_digits(epsilon: float) -> None:
     assert gdp_epsilon(mu, 1e-9) == pytest.approx(epsilon, rel=1e-8)
 
 
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 3e-6, 1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("delta", [1e-15, 1e-12, 1e-9, 1e-3])
+def test_gaussian_dp_never_overpromises_where_little_precision_is_left(epsilon: float, delta: float) -> None:
+    mu = gdp_mu(epsilon, delta)
+    with mpmath.workdps(60):
+
+        def exact(m: mpmath.mpf, e: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+
+        spent = exact(mpmath.mpf(mu), mpmath.mpf(epsilon))
+        assert (1 - 1e-3) * delta < spent <= mpmath.mpf(delta)
+        assert exact(mpmath.mpf(mu), mpmath.mpf(gdp_epsilon(mu, delta))) <= mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize("epsilon", [1e4, 1e100, 1e300, 1.7e308])
+def test_gaussian_dp_knows_an_end_to_its_search(epsilon: float) -> None:
+    assert gdp_mu(epsilon, 1e-9) > 100
+
+
 def test_pure_rdp_is_randomised_response() -> None:
     epsilon, alpha = 0.7, 3.5
     p, q = math.exp(epsilon) / (1 + math.exp(epsilon)), 1 / (1 + math.exp(epsilon))
@@ -160,6 +179,17 @@ def test_numerical_composition_is_above_the_truth_and_close() -> None:
 def test_numerical_composition_of_gaussians_agrees_with_an_independent_accountant() -> None:
     events = [GaussianEvent(what="", sigma=s, l2_squared=1, noise="rounded") for s in (3.0, 5.0, 8.0, 8.0)]
     assert PLD().epsilon(events, 1e-6) == pytest.approx(GDP().epsilon(events, 1e-6), abs=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [300.0, 600.0, 4000.0])
+def test_a_hardly_private_step_has_a_finite_total_everywhere(epsilon: float) -> None:
+    events: list[Event] = [
+        LaplaceEvent(what="", scale=1 / epsilon, l1=1),
+        ExponentialEvent(what="", epsilon=epsilon, candidates=2),
+    ]
+    for accountant in (ZCDP(), RDP(), PLD(), Pure()):
+        assert epsilon / 2 < accountant.epsilon(events, 1e-9) < math.inf
+    assert PLD().epsilon(events, 1e-9) <= 2 * epsilon * (1 + 1e-6) + 0.1
 
 
 def test_an_unprotected_read_costs_infinity_everywhere() -> None:

@@ -1,4 +1,4 @@
-"""μ ↔ (ε, δ) for Gaussian differential privacy (Dong, Roth and Su 2022), exact both ways.
+"""μ ↔ (ε, δ) for Gaussian differential privacy (Dong, Roth and Su 2022), both ways, rounded to the safe side.
 
 Adaptively chosen Gaussian mechanisms compose into √(Σμᵢ²)-GDP, and stopping before Σμᵢ² passes a limit is a
 valid filter although each μᵢ was chosen after seeing earlier outputs (Smith and Thakurta 2022).
@@ -11,16 +11,23 @@ from collections.abc import Sequence
 
 from kagemusha.privacy.events import Event
 
+_ROUNDING = 1e-15
+"""More than one operation on doubles can be wrong by, relative to its size."""
 
-def gdp_delta(mu: float, epsilon: float) -> float:
-    """δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), computed without cancellation."""
+
+def gdp_delta(mu: float, epsilon: float, *, rounding: float = _ROUNDING) -> float:
+    """δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), rounded up by what `rounding` a step can do to it."""
     from scipy.special import log_ndtr
 
     if mu <= 0:
         return 0.0
     first = float(log_ndtr(mu / 2 - epsilon / mu))
-    second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
-    return math.exp(first) * -math.expm1(min(0.0, second - first))
+    second = float(log_ndtr(-mu / 2 - epsilon / mu))
+    if math.isinf(second):  # nothing is left of it, and maybe of neither
+        return math.exp(first)
+    # where ε is small the two terms agree in most of their digits, and little is left of a double's precision
+    error = rounding * (1 + epsilon - first - second)
+    return math.exp(min(0.0, first + error)) * -math.expm1(min(0.0, epsilon + second - first - error))
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
@@ -45,13 +52,17 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     if delta <= 0:
         return 0.0
     low, high = 0.0, 1.0
-    while gdp_delta(high, epsilon) < delta:
+    while gdp_delta(high, epsilon, rounding=0.0) < delta:
         high *= 2
     while high - low > 1e-14 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if gdp_delta(middle, epsilon) <= delta else (low, middle)
-    # the margin also covers the distance between the sampler's fine lattice and a true Gaussian (mechanisms.py)
-    return low * (1 - 1e-10)
+        low, high = (middle, high) if gdp_delta(middle, epsilon, rounding=0.0) <= delta else (low, middle)
+    # this much also covers the distance between the sampler's fine lattice and a true Gaussian (mechanisms.py);
+    # rounding needs more of it below ε = 10⁻³
+    margin = 1e-10
+    while gdp_delta(low * (1 - margin), epsilon) > delta:
+        margin *= 2
+    return max(0.0, low * (1 - margin))
 
 
 class GDP:

@@ -13,6 +13,9 @@ from typing import Any
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent, LaplaceEvent, ThresholdEvent
 
 
+_LARGEST_LOSS = 500
+
+
 def _exponential_pld(epsilon: float, interval: float) -> Any:
     """The dominating pair of all ε-bounded-range mechanisms.
 
@@ -77,8 +80,12 @@ class PLD:
         left = delta - float(sum(event.delta for event in events))
         if left <= 0:
             return math.inf if events else 0.0
-        whole = self.compose(events)
-        return math.inf if whole is None else max(0.0, float(whole.get_epsilon_for_delta(left)))
+        # a loss whose exponential overflows has no distribution in doubles; by basic composition its ε adds up
+        large = [e for e in events if e.pure_epsilon is not None and e.pure_epsilon > _LARGEST_LOSS]
+        whole = self.compose([event for event in events if event not in large])
+        if whole is None:
+            return math.inf
+        return float(sum(e.pure_epsilon or 0 for e in large)) + max(0.0, float(whole.get_epsilon_for_delta(left)))
 
 
 def _pure(epsilon: float) -> Any:
