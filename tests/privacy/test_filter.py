@@ -22,7 +22,7 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
     event_from_json,
 )
-from kagemusha.privacy.filter import UNIT, Filter, cost_of
+from kagemusha.privacy.filter import UNIT, UNLIMITED, Filter, cost_of
 
 
 def gaussian(sigma: float) -> GaussianEvent:
@@ -87,6 +87,20 @@ def test_delta_of_thresholds_needs_a_share_of_its_own() -> None:
 def test_a_wrong_budget_names_the_field(epsilon: float, delta: float, adjacency: str, field: str) -> None:
     with pytest.raises(UsageError, match=field):
         Budget(epsilon, delta, adjacency)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("accounting", list(Accounting))
+def test_an_epsilon_too_large_to_be_counted_is_refused_with_the_range(accounting: Accounting) -> None:
+    for epsilon in (1000.0, 4000.0):
+        assert 0 < Filter(Budget(epsilon, 1e-9), accounting).limit.units < UNLIMITED
+    for epsilon in (1e4, 1e6, 1e308):
+        with pytest.raises(UsageError, match=r"epsilon must be .* at most \d{4} for " + accounting):
+            Filter(Budget(epsilon, 1e-9), accounting)
+    with pytest.raises(UsageError) as refused:
+        Filter(Budget(1e4, 1e-9), accounting)
+    largest = int(str(refused.value).split("at most ")[1].split()[0])
+    assert Filter(Budget(float(largest), 1e-9), accounting).limit.units < UNLIMITED
+    assert Filter(Budget(float("inf"), 1e-9), accounting).limit.units == UNLIMITED
 
 
 def test_calibration_finds_the_smallest_noise_that_fits() -> None:

@@ -19,8 +19,8 @@ from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import GaussianEvent
-from kagemusha.privacy.filter import Cost, cost_of
+from kagemusha.privacy.events import GaussianEvent, LaplaceEvent
+from kagemusha.privacy.filter import UNIT, Cost, cost_of
 from kagemusha.privacy.ledger import Cap, ReleaseRequest
 from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
 
@@ -83,6 +83,93 @@ def test_pure_caps_add_up_epsilons() -> None:
     ledger.open_release(request("b", epsilon=0.25, accounting=Accounting.PURE))
     with pytest.raises(CapReached):
         ledger.open_release(request("c", epsilon=0.01, accounting=Accounting.PURE))
+
+
+def test_a_cap_without_delta_holds_nothing_but_pure_releases() -> None:
+    ledger = open_ledger()
+    ledger.open_release(request("a", accounting=Accounting.ZCDP))
+    for epsilon in (0.01, 5.0):
+        with pytest.raises(UsageError, match="pure"):
+            ledger.set_cap(Cap("patients", "default", Budget(epsilon, 0.0)))
+    ledger = open_ledger()
+    pure = Cap("patients", "default", Budget(5.0, 0.0))
+    ledger.set_cap(pure)
+    with pytest.raises(CapReached, match="pure"):
+        ledger.open_release(request("a", accounting=Accounting.ZCDP))
+    ledger.open_release(request("b", epsilon=4.0, accounting=Accounting.PURE))
+    assert ledger.used(pure) == pytest.approx(0.8)
+    with pytest.raises(UsageError, match="already spent"):
+        ledger.set_cap(Cap("patients", "default", Budget(3.9, 0.0)))
+    ledger.set_cap(Cap("patients", "default", Budget(4.0, 0.0)))
+
+
+def test_a_pure_cap_over_an_older_history_that_is_not_pure_admits_nothing(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    ledger.open_release(request("a"))
+    with sqlite3.connect(tmp_path / "ledger.db") as db:  # what earlier versions let through
+        db.execute("UPDATE caps SET epsilon = '5.0', delta = '0.0'")
+    with pytest.raises(CapReached, match="pure"):
+        ledger.open_release(request("b", epsilon=4.0, accounting=Accounting.PURE))
+    assert ledger.used(ledger.caps()[0]) == float("inf")
+
+
+def test_a_release_without_a_limit_takes_nothing_from_a_cap() -> None:
+    ledger = open_ledger()
+    cap = Cap("patients", "default", Budget(1.0, 1e-9))
+    ledger.set_cap(cap)
+    ledger.open_release(request("a", epsilon=float("inf")))
+    assert ledger.used(cap) == 0
+    ledger.open_release(request("b"))
+    assert ledger.used(cap) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("accounting", list(Accounting))
+def test_the_largest_release_fits_and_a_larger_one_is_refused_by_name(accounting: Accounting) -> None:
+    ledger = open_ledger()
+    record = ledger.open_release(request("a", epsilon=4600.0, accounting=accounting))
+    assert record.reserved > 4000 * UNIT
+    with pytest.raises(UsageError, match="epsilon must be"):
+        ledger.open_release(request("b", epsilon=1e4, accounting=accounting))
+
+
+def test_large_pure_steps_stay_within_what_was_reserved() -> None:
+    ledger = open_ledger()
+    record = ledger.open_release(request("a", epsilon=1000.0, accounting=Accounting.PURE))
+    steps = [LaplaceEvent(what="counts", scale=1 / share, l1=1) for share in (600.0, 399.0, 0.5, 0.5)]
+    for i, step in enumerate(steps):
+        ledger.charge(record.id, [(str(i), step, cost_of(step, Accounting.ZCDP))])
+    assert [s.units / UNIT for s in ledger.steps(record.id)] == pytest.approx([600, 399, 0.125, 0.125])
+
+
+def test_a_cap_that_is_reached_names_the_ledger(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    ledger.open_release(request("a"))
+    with pytest.raises(CapReached, match=str(tmp_path / "ledger.db")):
+        ledger.open_release(request("b"))
+
+
+def test_reading_changes_nothing_and_knows_what_is_no_ledger(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.db"
+    with sqlite3.connect(foreign) as db:
+        db.execute("CREATE TABLE recipes (name TEXT)")
+    before = foreign.read_bytes()
+    with pytest.raises(LedgerError, match="not a ledger"):
+        SQLiteLedger(foreign, read_only=True)
+    assert foreign.read_bytes() == before
+    with pytest.raises(LedgerError, match="cannot be used"):
+        SQLiteLedger(tmp_path / "missing.db", read_only=True)
+    path = tmp_path / "a ledger?#%.db"
+    writer = SQLiteLedger(path)
+    writer.open_release(request("a"))
+    reader = SQLiteLedger(path, read_only=True)
+    assert len(reader.releases()) == 1
+    with pytest.raises(LedgerError, match="readonly"):
+        reader.set_cap(Cap("patients", "default", Budget(2.0, 1e-9)))
+    reader.close()
+    writer.close()
+    before = path.read_bytes()
+    assert len(SQLiteLedger(path, read_only=True).releases()) == 1
+    assert {f: f.read_bytes() for f in tmp_path.glob("a*")} == {path: before}
 
 
 def test_adjacencies_do_not_mix() -> None:

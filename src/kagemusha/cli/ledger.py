@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, Policy
+from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.privacy.adjacency import Adjacency
@@ -16,22 +17,22 @@ from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
 
-Ledger = Annotated[
-    Path, typer.Option("--ledger", envvar="KAGEMUSHA_LEDGER", help="The ledger file.", show_default=True)
+Beside = Annotated[
+    Path | None, typer.Argument(help="A data file whose ledger is meant; by default the one in this folder.")
 ]
-DEFAULT_LEDGER = Path("kagemusha-ledger.db")
 
 
 @app.command()
-def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
+def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     """List every cap and every release, and what is left."""
     from kagemusha.privacy.filter import UNIT
 
-    book = _open(ledger)
-    data = _content(book)
+    book = _open(ledger_path(ledger, data))
+    content = _content(book)
     if as_json:
-        say_json(data)
+        say_json(content)
         return
+    say(f"Ledger {book.path}")
     say_table(
         "Caps",
         ["data set", "policy", "ε", "δ", "adjacency", "used"],
@@ -42,9 +43,9 @@ def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
                 f"{c['epsilon']:g}",
                 f"{c['delta']:g}",
                 c["adjacency"],
-                f"{100 * c['used']:.1f}%",
+                "not all pure" if c["used"] is None else f"{100 * c['used']:.1f}%",
             ]
-            for c in data["caps"]
+            for c in content["caps"]
         ],
     )
     say_table(
@@ -61,7 +62,7 @@ def show(ledger: Ledger = DEFAULT_LEDGER, as_json: JsonOption = False) -> None:
                 r["state"],
                 r["opened_at"][:10],
             ]
-            for r in data["releases"]
+            for r in content["releases"]
         ],
     )
 
@@ -75,51 +76,55 @@ def cap(
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
     policy: Policy = "default",
-    ledger: Ledger = DEFAULT_LEDGER,
+    ledger: LedgerOption = None,
 ) -> None:
-    """Set the most that all releases of a data set may cost together."""
+    """Set the most that all releases of a data set may cost together.
+
+    For a file it goes into the ledger that `synth` uses for it: the one beside the file, if no --ledger is given.
+    """
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.ledger import Cap
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
-    SQLiteLedger(ledger).set_cap(Cap(name, policy, budget))
-    say(f"{name} (policy {policy}): at most {budget.in_words()} over all releases")
+    where = ledger_path(ledger, dataset)
+    made = "" if where.exists() else " (new)"
+    SQLiteLedger(where).set_cap(Cap(name, policy, budget))
+    say(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}")
 
 
 @app.command()
 def export(
-    ledger: Ledger = DEFAULT_LEDGER,
+    data: Beside = None,
+    ledger: LedgerOption = None,
     out: Annotated[Path | None, typer.Option(help="File to write; by default the screen.")] = None,
 ) -> None:
     """Write caps, releases and every charged step as JSON, for an auditor."""
     from kagemusha.synthesizers.model_file import write_whole
 
-    book = _open(ledger)
-    data = _content(book)
-    for release in data["releases"]:
+    book = _open(ledger_path(ledger, data))
+    content = _content(book)
+    for release in content["releases"]:
         release["steps"] = [
             {"event": s.event.to_json(), "units": s.units, "answered": s.answered} for s in book.steps(release["id"])
         ]
     if out is None:
-        say_json(data)
+        say_json(content)
     else:
-        write_whole(out, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
-        say(f"{out}: {len(data['releases'])} releases")
+        write_whole(out, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+        say(f"{out}: {len(content['releases'])} releases of ledger {book.path}")
 
 
 def _open(ledger: Path) -> SQLiteLedger:
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
-    return SQLiteLedger(ledger)
+    return SQLiteLedger(ledger, read_only=True)
 
 
 def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
-    releases = book.releases()
     caps = []
     for one in book.caps():
-        mine = [r for r in releases if (r.dataset, r.policy) == (one.dataset, one.policy)]
-        limit = one.limit({r.accounting for r in mine}) if mine and one.budget.delta else 0
+        used = book.used(one)
         caps.append(
             {
                 "dataset": one.dataset,
@@ -127,7 +132,7 @@ def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
                 "epsilon": one.budget.epsilon,
                 "delta": one.budget.delta,
                 "adjacency": str(one.budget.adjacency),
-                "used": sum(r.held for r in mine) / limit if limit else 0.0,
+                "used": used if math.isfinite(used) else None,
             }
         )
     return {
@@ -149,6 +154,6 @@ def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
                 "opened_at": r.opened_at,
                 "certificate": r.certificate,
             }
-            for r in releases
+            for r in book.releases()
         ],
     }

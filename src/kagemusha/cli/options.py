@@ -40,9 +40,12 @@ Options = Annotated[
 ]
 
 
-def ledger_path(ledger: Path | None, data: Path) -> Path:
-    """The ledger to use for a data file."""
-    return ledger if ledger is not None else data.resolve().parent / "kagemusha-ledger.db"
+def ledger_path(ledger: Path | None, data: str | Path | None) -> Path:
+    """The ledger to use for a data set: the one named, else the one beside its file, else the one in this folder."""
+    if ledger is not None:
+        return ledger
+    name = "kagemusha-ledger.db"
+    return Path(data).resolve().parent / name if data is not None and Path(data).exists() else Path(name)
 
 
 def parse_options(given: list[str] | None) -> dict[str, Any]:

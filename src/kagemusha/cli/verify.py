@@ -63,7 +63,7 @@ def _ledger_check(ledger: Path, certificate: Certificate) -> Check:
 
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file")
-    known = {record.id: record.certificate for record in SQLiteLedger(ledger).releases()}
+    known = {record.id: record.certificate for record in SQLiteLedger(ledger, read_only=True).releases()}
     if certificate.release not in known:
         return Check("ledger", False, "does not know this release")
     same = certificate.digest() in (known[certificate.release] or "").split()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
-from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_rho
+from kagemusha.privacy.accountants import Accounting, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 
@@ -23,7 +23,8 @@ DELTA_UNIT = 10**18
 """Units of δ in one."""
 
 UNLIMITED = 2**62
-"""Stands for 'no limit' where an integer is needed."""
+"""Stands for 'no limit' where an integer is needed; every finite release stays below it, and so do all costs that a
+ledger keeps in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,21 @@ def limit_of(budget: Budget, accounting: Accounting, *, delta_share: float = 0.0
     return Cost(math.floor(Fraction(rho) * UNIT), math.floor(Fraction(aside) * DELTA_UNIT))
 
 
+def release_limit(budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> Cost:
+    """The limit of one release; refuses a finite ε so large that its cost cannot be counted (and protects nobody)."""
+    most = UNLIMITED / UNIT * (1 - 1e-9)
+    if accounting is Accounting.ZCDP:
+        most = zcdp_epsilon(most, budget.delta)
+    elif accounting is Accounting.GDP:
+        most = gdp_epsilon(math.sqrt(2 * most), budget.delta)
+    if budget.is_finite and budget.epsilon > most:
+        raise UsageError(
+            f"epsilon must be greater than 0 and at most {math.floor(most)} for {accounting} accounting with "
+            f"δ = {budget.delta:g}, got {budget.epsilon:g}"
+        )
+    return limit_of(budget, accounting, delta_share=delta_share)
+
+
 class Filter:
     """Holds one release's budget; `charge` refuses what would pass it.
 
@@ -77,7 +93,7 @@ class Filter:
     def __init__(self, budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> None:
         self.budget = budget
         self.accounting = accounting
-        self.limit = limit_of(budget, accounting, delta_share=delta_share)
+        self.limit = release_limit(budget, accounting, delta_share=delta_share)
         self._spent = Cost(0)
         self._events: list[Event] = []
 

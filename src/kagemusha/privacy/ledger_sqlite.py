@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
-from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
-from kagemusha.privacy.filter import UNIT, Cost
-from kagemusha.privacy.ledger import NOTHING, Cap, ReleaseRecord, ReleaseRequest, StepRecord
+from kagemusha.privacy.filter import Cost
+from kagemusha.privacy.ledger import NOTHING, Cap, ReleaseRecord, ReleaseRequest, Spent, StepRecord, step_units
 from kagemusha.privacy.ledger_tables import RELEASE_COLUMNS, TABLES, release_of
 
 
@@ -29,9 +31,19 @@ def _now() -> str:
 class SQLiteLedger:
     """A ledger in one file (or in memory, for a run that leaves no trace)."""
 
-    def __init__(self, path: str | Path, *, wait_seconds: float = 10.0) -> None:
+    def __init__(self, path: str | Path, *, wait_seconds: float = 10.0, read_only: bool = False) -> None:
+        """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing."""
         self.path = str(path)
         try:
+            if read_only:
+                # with nobody writing, SQLite need not leave a log of its own beside the file
+                quiet = "" if Path(f"{self.path}-wal").exists() else "&immutable=1"
+                where = f"file:{quote(self.path)}?mode=ro{quiet}"
+                self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
+                if not self._tables_exist():
+                    self.close()
+                    raise LedgerError(f"ledger {self.path}: the file is not a ledger")
+                return
             self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
@@ -77,20 +89,14 @@ class SQLiteLedger:
     def set_cap(self, cap: Cap) -> None:
         """Set or change a cap; refuses one below what is already held."""
         with self._transaction() as db:
-            held, accountings, adjacencies = self._held(db, cap.dataset, cap.policy)
-            if adjacencies - {cap.budget.adjacency}:
+            spent = self._spent(cap.dataset, cap.policy)
+            for other in spent.adjacencies - {cap.budget.adjacency}:
                 raise UsageError(
-                    f"cap of {cap.dataset!r}: earlier releases used {adjacencies.pop()} adjacency; "
-                    "one policy keeps one adjacency"
+                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one adjacency"
                 )
-            if (
-                accountings
-                and cap.budget.delta
-                and held > cap.limit(accountings, self._aside(db, cap.dataset, cap.policy))
-            ):
+            if not cap.holds(spent):
                 raise UsageError(
-                    f"cap of {cap.dataset!r} (policy {cap.policy!r}): {cap.budget.in_words()} is below what is "
-                    f"already spent (ρ = {held / UNIT:.4g})"
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spent)}"
                 )
             self._write_cap(db, cap)
 
@@ -122,7 +128,7 @@ class SQLiteLedger:
                 cap = Cap(request.dataset, request.policy, request.budget)
                 if request.budget.is_finite:
                     self._write_cap(db, cap)
-            self._admit(db, request, cap)
+            self._admit(request, cap)
             budget = request.budget
             db.execute(
                 f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
@@ -143,7 +149,7 @@ class SQLiteLedger:
             assert record is not None
             return record
 
-    def _admit(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap) -> None:
+    def _admit(self, request: ReleaseRequest, cap: Cap) -> None:
         budget = request.budget
         if budget.adjacency is not cap.budget.adjacency:
             raise CapReached(
@@ -154,39 +160,23 @@ class SQLiteLedger:
             return  # no number could account for it; the certificate says ε = ∞
         if cap.budget is budget:
             return  # the first release of a data set without a cap
-        if cap.budget.delta == 0:
-            self._admit_pure(db, request, cap)
-            return
-        held, accountings, _ = self._held(db, request.dataset, request.policy)
-        aside = self._aside(db, request.dataset, request.policy)
-        aside += Fraction(request.delta_share) * Fraction(budget.delta)
-        limit = cap.limit(accountings | {request.accounting}, aside)
-        if held + request.reservation > limit:
+        after = self._spent(request.dataset, request.policy).and_also(request)
+        if not cap.holds(after):
+            here = "" if self.path == ":memory:" else f" --ledger {shlex.quote(self.path)}"
             raise CapReached(
-                f"data set {request.dataset!r} (policy {request.policy!r}): this release reserves "
-                f"ρ = {request.reservation / UNIT:.4g}, but of the cap ({cap.budget.in_words()}, "
-                f"ρ = {limit / UNIT:.4g}) ρ = {held / UNIT:.4g} is already taken. Nothing was spent. "
-                "`kagemusha ledger show` lists what was spent, `kagemusha ledger cap` changes the cap"
+                f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
+                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
+                f"spent, `kagemusha ledger cap{here}` changes the cap"
             )
 
-    def _admit_pure(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap) -> None:
-        """A cap with δ = 0 holds pure releases only, and their epsilons add up."""
-        rows = db.execute(
-            "SELECT epsilon FROM releases WHERE dataset = ? AND policy = ?", (request.dataset, request.policy)
-        )
-        held = sum(Fraction(float(epsilon)) for (epsilon,) in rows if math.isfinite(float(epsilon)))
-        if request.accounting is not Accounting.PURE or held + Fraction(request.budget.epsilon) > cap.budget.epsilon:
-            raise CapReached(
-                f"data set {request.dataset!r} (policy {request.policy!r}) is capped at {cap.budget.in_words()} and "
-                f"ε = {float(held):.4g} is taken; only pure releases within the rest are admitted. Nothing was spent"
-            )
+    def _spent(self, dataset: str, policy: str) -> Spent:
+        query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
+        rows = self._read(query, (dataset, policy))
+        return Spent.by(map(release_of, rows), self._aside(dataset, policy))
 
-    def _held(self, db: sqlite3.Connection, dataset: str, policy: str) -> tuple[int, set[Accounting], set[Adjacency]]:
-        rows = db.execute(
-            f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?", (dataset, policy)
-        ).fetchall()
-        records = [r for r in map(release_of, rows) if math.isfinite(r.epsilon)]
-        return sum(r.held for r in records), {r.accounting for r in records}, {r.adjacency for r in records}
+    def used(self, cap: Cap) -> float:
+        """How much of a cap is taken, see `Cap.used`."""
+        return cap.used(self._spent(cap.dataset, cap.policy))
 
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
@@ -200,21 +190,22 @@ class SQLiteLedger:
                 return
             if record.closed:
                 raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new release")
-            total = record.charged + sum(cost.units for _, _, cost in new)
+            costs = [step_units(event, cost, record.accounting) for _, event, cost in new]
+            total = record.charged + sum(costs)
             if total > record.reserved:
                 raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
             self._check_aside(db, record, sum((event.delta for _, event, _ in new), NOTHING))
             db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
             db.executemany(
                 "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
-                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
+                [(release, key, json.dumps(e.to_json()), units) for (key, e, _), units in zip(new, costs, strict=True)],
             )
 
-    def _aside(self, db: sqlite3.Connection, dataset: str, policy: str) -> Fraction:
-        """What the thresholds of all releases took of δ; no ρ covers it, so the cap must leave it free."""
-        rows = db.execute(
+    def _aside(self, dataset: str, policy: str) -> Fraction:
+        """What the thresholds of all finite releases took of δ."""
+        rows = self._read(
             "SELECT event FROM steps JOIN releases ON releases.id = steps.release "
-            "WHERE dataset = ? AND policy = ? AND event LIKE '%\"threshold\"%'",
+            "WHERE dataset = ? AND policy = ? AND epsilon != 'inf' AND event LIKE '%\"threshold\"%'",
             (dataset, policy),
         )
         return sum((event_from_json(json.loads(event)).delta for (event,) in rows), NOTHING)
@@ -223,9 +214,8 @@ class SQLiteLedger:
         cap = self._cap(db, record.dataset, record.policy)
         if not delta or cap is None or not math.isfinite(record.epsilon):
             return
-        held, accountings, _ = self._held(db, record.dataset, record.policy)
-        aside = self._aside(db, record.dataset, record.policy) + delta
-        if not cap.budget.delta or held > cap.limit(accountings, aside):
+        spent = self._spent(record.dataset, record.policy)
+        if not cap.holds(replace(spent, aside=spent.aside + delta)):
             raise CapReached(
                 f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
                 f"({cap.budget.in_words()}) has not left; nothing was read"
