@@ -17,6 +17,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.adaptive import Adaptive
 from kagemusha.synthesizers.aim import AIM
+from kagemusha.synthesizers.candidates import Candidates
 from kagemusha.synthesizers.registry import create
 
 DOMAIN = Domain(("a", "b", "c", "d", "e"), (3, 4, 2, 5, 3))
@@ -176,3 +177,14 @@ def test_the_family_is_one_engine() -> None:
     assert isinstance(create("aim-gdp"), Adaptive)
     assert create("aim-k3") == AIM(degree=3)
     assert create("aim-lap", rounds=3) == AIM(noise="laplace", rounds=3)
+
+
+def test_sizes_and_weights_of_candidates_are_what_they_stand_for() -> None:
+    domain = Domain(("a", "b", "c", "d"), (2, 3, 5, 7))
+    workload = Workload({("a", "b"): 1.0, ("b", "c", "d"): 2.5, ("d",): 4.0})
+    members = Candidates.of(domain, workload, 10**6, explicit=True)
+    for clique, weight in members.weights.items():
+        assert weight == sum(w * len(set(clique) & set(s)) for s, w in workload.weights.items())
+    for limit in range(20, 130):
+        held = Candidates.of(domain, workload, limit, explicit=False).cliques
+        assert set(held) == {c for c in workload.closure() if tree_cells(domain, [c]) <= limit}

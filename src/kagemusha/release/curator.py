@@ -177,7 +177,7 @@ class Curator(Account):
         """
         if self.accounting is Accounting.PURE:
             raise PrivacyError(f"{query.name}: this query needs Gaussian noise, which pure DP accounting cannot hold")
-        squared = query.l2_squared(self.adjacency)
+        squared = max(1, query.l2_squared(self.adjacency))  # where no record moves anything, any scale is wide enough
         event = GaussianEvent(
             what=query.name,
             sigma=math.sqrt(squared / (2 * affordable(cost))),

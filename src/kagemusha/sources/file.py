@@ -38,6 +38,11 @@ class FileSource:
         return f"FileSource({str(self._file.path)!r})"
 
     @property
+    def name(self) -> str:
+        """The full path of the file."""
+        return str(self._file.path.resolve())
+
+    @property
     def schema(self) -> Schema:
         """What is declared about the table."""
         return self._schema

@@ -22,13 +22,18 @@ class FrameSource:
     def __init__(self, frame: Any, schema: Schema) -> None:
         self._schema = schema
         opened = open_frame(frame)
-        self._like = opened.head(0).to_native()
         self._columns = Encoder(schema).encode_columns(frame)
+        self._like = _shape(opened, schema)
         if not len(self._columns[0]):
             raise DataError("the table has no rows")
 
     def __repr__(self) -> str:
         return f"FrameSource(<private>, {len(self.domain)} columns)"
+
+    @property
+    def name(self) -> None:
+        """A frame has no name of its own."""
+        return None
 
     @property
     def schema(self) -> Schema:
@@ -61,3 +66,12 @@ class FrameSource:
     def native_like(self) -> Any:
         """An empty frame of the library and types that came in."""
         return self._like
+
+
+def _shape(opened: Any, schema: Schema) -> Any:
+    """An empty frame of the modelled columns; without categorical types, which list the values they stand for."""
+    import narwhals as nw
+
+    names = [c.name for c in schema.modelled]
+    plain = [name for name in names if opened.schema[name] not in (nw.Categorical, nw.Enum)]
+    return opened.head(0).select(plain).to_native()

@@ -52,6 +52,8 @@ class OpenTable(ABC):
     """A private table before its domain is known. Every answer is exact and private; only a release may ask."""
 
     schema: Schema
+    name: str | None = None
+    """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
 
     @abstractmethod
     def count_values(self, name: str) -> ValueCounts:
@@ -99,6 +101,7 @@ class OpenFile(OpenTable):
         self.schema = schema
         self._path = path
         self._file = open_file(path)
+        self.name = str(self._file.path.resolve())
         check_names(self._file.names, schema, str(path))
 
     def count_values(self, name: str) -> ValueCounts:

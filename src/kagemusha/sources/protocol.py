@@ -17,6 +17,11 @@ class Source(Protocol):
     """A private table behind its schema. Every answer is exact and private; only the Curator may ask."""
 
     @property
+    def name(self) -> str | None:
+        """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
+        ...
+
+    @property
     def schema(self) -> Schema:
         """What is declared about the table."""
         ...

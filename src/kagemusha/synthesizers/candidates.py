@@ -60,7 +60,8 @@ class Candidates:
         require_columns(domain, max_cells)
         for clique in workload.weights if explicit else ():
             require_clique(domain, clique, max_cells)
-        closure = [c for c in workload.closure() if tree_cells(domain, [c]) <= max_cells]
+        columns = sum(domain.sizes)
+        closure = [c for c in workload.closure() if _alone(domain, c, columns) <= max_cells]
         counted = sum(map(domain.cells, closure))
         if counted > COUNTED_CELLS:
             largest = max(closure, key=domain.cells)
@@ -68,9 +69,12 @@ class Candidates:
                 f"scoring this workload counts {counted:,} cells and the limit is {COUNTED_CELLS:,}; its largest set "
                 f"({', '.join(largest)}) has {domain.cells(largest):,}. Use smaller sets, fewer of them or coarser bins"
             )
-        members = {c: set(c) for c in workload.weights}
-        weights = {c: sum(w * len(members[s].intersection(c)) for s, w in workload.weights.items()) for c in closure}
-        return cls(domain, weights, max_cells)
+        # w_r is the sum over the workload's sets s of c_s |r ∩ s|: each column of r brings the sets it is in
+        share = dict.fromkeys(domain.names, 0.0)
+        for clique, weight in workload.weights.items():
+            for name in clique:
+                share[name] += weight
+        return cls(domain, {c: sum(share[name] for name in c) for c in closure}, max_cells)
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -98,8 +102,13 @@ def require_columns(domain: Domain, max_cells: int) -> None:
 
 def require_clique(domain: Domain, clique: Clique, max_cells: int) -> None:
     """A clique that was asked for by name must fit the model."""
-    if tree_cells(domain, [clique]) > max_cells:
+    if _alone(domain, clique, sum(domain.sizes)) > max_cells:
         raise ModelTooLarge(
             f"the set ({', '.join(clique)}) needs {domain.cells(clique):,} cells and the limit is {max_cells:,}. "
             "Leave it out, use coarser bins or a higher limit"
         )
+
+
+def _alone(domain: Domain, clique: Clique, columns: int) -> int:
+    """Cells of the junction tree of one clique: its table, and the other columns each by itself."""
+    return domain.cells(clique) + columns - sum(map(domain.size, clique))

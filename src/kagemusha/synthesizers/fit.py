@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -50,10 +52,11 @@ def fit(
     """Fit a synthesizer to a table within a budget.
 
     `table` is a source, a frame or a path (the last two need `schema`). `ledger` is a ledger or the path of one;
-    without it the release is accounted in memory only. The same release asked for again (same data set, method,
-    schema, budget and `key`) returns its stored answers and spends nothing; give another `key` for a fresh one.
-    `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and the certificate
-    says so. `allow_derived` lets a schema with unconfirmed facts through, at the price of ε = ∞. `discover` is the
+    without it the release is accounted in memory only. A file is known to the ledger by its path, a frame by the name
+    that `dataset` gives it. The same release asked for again (same data set, method, schema, budget and `key`)
+    returns its stored answers and spends nothing; give another `key` for a fresh one.
+    `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and certificate and ledger
+    say ε = ∞. `allow_derived` lets a schema with unconfirmed facts through, at the same price. `discover` is the
     share of the budget for finding categories and bounds that the schema leaves open; without it an open schema is
     refused.
     """
@@ -74,20 +77,27 @@ def fit(
         discovery = _discovery(declared, discover, budget, synthesizer.accounting)
         require_readable_open(opened)
     else:
+        synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         require_readable(opened)
     aside = float(discovery.get("delta_share", 0.0))
     budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
+    name = dataset or _name_of(table, opened, needed=ledger is not None)
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
-    name = dataset or _name_of(table)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
+    details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
+    spent = budget
+    if simulation is not None or derived:
+        # it protects nobody, so no part of a cap could account for it: the ledger lists it as ε = ∞
+        spent = replace(budget, epsilon=math.inf)
+        details |= {"simulation": simulation, "epsilon": budget.epsilon}
     request = ReleaseRequest(
         dataset=name,
         policy=policy,
         method=synthesizer.name,
-        budget=budget,
+        budget=spent,
         accounting=Accounting(budget_filter.accounting),
-        key=key if simulation is None else f"simulation {simulation} {key}",
-        details={"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery},
+        key=key,
+        details=details,
         delta_share=aside,
     )
     record = book.open_release(request)
@@ -154,6 +164,9 @@ def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: 
     return {"discover": share, "delta_share": delta_share(schema), "discovered": facts}
 
 
-def _name_of(table: Any) -> str:
-    """Files are known to the ledger by their place; frames need a name to be told apart."""
-    return str(Path(table).resolve()) if isinstance(table, str | PathLike) else "table"
+def _name_of(table: Any, opened: Source | OpenTable, *, needed: bool) -> str:
+    """Files are known to the ledger by their place; two frames of one name would share a cap, and their answers."""
+    name = str(Path(table).resolve()) if isinstance(table, str | PathLike) else opened.name
+    if name is None and needed:
+        raise UsageError("a table in memory needs a name under which the ledger knows it: pass dataset='…'")
+    return name or "table"

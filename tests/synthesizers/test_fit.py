@@ -1,0 +1,120 @@
+"""What `fit` settles around a synthesizer: names in the ledger, simulations, and what is refused before it is paid."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kagemusha.errors import CapReached, ModelTooLarge, UsageError
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.ledger_sqlite import open_ledger
+from kagemusha.schema import Category, Integer, Real, Schema
+from kagemusha.sources import open_source
+from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.registry import create
+
+SCHEMA = Schema([Category("sex", categories=("F", "M")), Integer("age", lower=0, upper=9)])
+BUDGET = Budget(1.0, 1e-9)
+SIMPLE = create("independent")
+
+
+def people(rows: int = 200, share: float = 0.5) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"sex": np.where(rng.random(rows) < share, "F", "M"), "age": rng.integers(0, 10, rows)})
+
+
+def test_a_file_is_one_data_set_however_it_is_opened(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "a.csv", index=False)
+    ledger = open_ledger(tmp_path / "l.db")
+    fit(SIMPLE, tmp_path / "a.csv", BUDGET, schema=SCHEMA, ledger=ledger)
+    source = open_source(tmp_path / "a.csv", SCHEMA)
+    again = fit(SIMPLE, source, BUDGET, ledger=ledger)
+    assert [r.id for r in ledger.releases()] == [again.certificate.release]
+    with pytest.raises(CapReached):
+        fit(SIMPLE, source, BUDGET, ledger=ledger, key="another")
+
+
+def test_two_files_never_share_their_answers(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    rows = []
+    for name, count in (("a.csv", 100), ("b.csv", 900)):
+        people(count).to_csv(tmp_path / name, index=False)
+        rows.append(fit(SIMPLE, open_source(tmp_path / name, SCHEMA), BUDGET, ledger=ledger).rows)
+    assert rows[1] - rows[0] > 600
+    assert len(ledger.releases()) == 2
+
+
+def test_a_table_in_memory_needs_a_name_in_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="pass dataset="):
+        fit(SIMPLE, people(), BUDGET, schema=SCHEMA, ledger=tmp_path / "l.db")
+    assert not (tmp_path / "l.db").exists()
+    fit(SIMPLE, people(), BUDGET, schema=SCHEMA, ledger=tmp_path / "l.db", dataset="people")
+    fit(SIMPLE, people(), BUDGET, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("key", ["", "simulation 5 ", "5"])
+def test_no_release_can_take_over_the_answers_of_a_simulation(tmp_path: Path, key: str) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    asked = {"schema": SCHEMA, "ledger": ledger, "dataset": "d"}
+    simulated = fit(SIMPLE, people(), BUDGET, simulation=5, **asked)
+    other = fit(SIMPLE, people(), BUDGET, simulation=6, **asked)
+    release = fit(SIMPLE, people(), BUDGET, key=key, **asked)
+    ids = {m.certificate.release for m in (simulated, other, release)}
+    assert len(ids) == 3
+    assert release.certificate.epsilon == pytest.approx(1.0, abs=1e-6)
+    assert not any(
+        np.array_equal(a.values, b.values) for a, b in zip(simulated.measurements, release.measurements, strict=True)
+    )
+
+
+def test_what_protects_nobody_is_listed_as_infinite_and_sets_no_cap(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    fit(SIMPLE, people(), Budget(100.0), schema=SCHEMA, ledger=ledger, dataset="d", simulation=1)
+    derived = Schema([Category("sex", categories=("F", "M"), derived=("categories",)), SCHEMA["age"]])
+    fit(SIMPLE, people(), Budget(100.0), schema=derived, ledger=ledger, dataset="d", allow_derived=True)
+    assert [r.epsilon for r in ledger.releases()] == [math.inf, math.inf]
+    assert ledger.caps() == []
+    fit(SIMPLE, people(), BUDGET, schema=SCHEMA, ledger=ledger, dataset="d")
+    assert [cap.budget for cap in ledger.caps()] == [BUDGET]
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "error"),
+    [
+        ("kage", {"target": "z"}, UsageError),
+        ("aim", {"target": "z"}, UsageError),
+        ("aim", {"workload": [["sex", "z"]]}, UsageError),
+        ("aim", {"max_megabytes": 1e-6}, ModelTooLarge),
+        ("mst", {"max_megabytes": 1e-6}, ModelTooLarge),
+        ("privbayes", {"max_megabytes": 1e-6}, ModelTooLarge),
+        ("privbayes", {"score": "f"}, UsageError),
+    ],
+)
+def test_what_cannot_be_built_is_refused_before_anything_is_reserved(
+    tmp_path: Path, method: str, options: dict[str, object], error: type[Exception]
+) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    with pytest.raises(error):
+        fit(create(method, **options), people(), BUDGET, schema=SCHEMA, ledger=ledger, dataset="d")
+    assert ledger.releases() == []
+
+
+def test_columns_that_no_record_moves_are_no_obstacle() -> None:
+    schema = Schema([Real("a", lower=0, upper=1, bins=1), Real("b", lower=0, upper=1, bins=1)])
+    table = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.4, 0.5, 0.6]})
+    for adjacency in ("add-remove", "replace"):
+        model = fit(create("gaussian"), table, Budget(5.0, 1e-6, adjacency), schema=schema)
+        assert len(model.sample(7)) == 7
+
+
+def test_the_shape_of_a_frame_lists_no_values() -> None:
+    table = people().assign(name=lambda t: pd.Categorical([f"person {i}" for i in range(len(t))]))
+    table["sex"] = table["sex"].astype("category")
+    schema = Schema([*SCHEMA, Category("name", categories=("nobody",))])
+    model = fit(SIMPLE, table, BUDGET, schema=schema)
+    assert list(model.like.columns) == ["age"]
+    assert list(model.sample(5).columns) == ["sex", "age", "name"]
