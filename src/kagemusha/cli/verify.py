@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -29,9 +30,10 @@ def verify(
 
     path = certificate / "certificate.json" if certificate.is_dir() else certificate
     checks = run(path)
-    read = Certificate.from_json(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    read = Certificate.from_json(text)
     if ledger is not None:
-        checks.append(_ledger_check(ledger, read))
+        checks.append(_ledger_check(ledger, read.release, json.loads(text)["digest"]))
     if as_json:
         say_json(
             {
@@ -57,14 +59,14 @@ def verify(
         )
 
 
-def _ledger_check(ledger: Path, certificate: Certificate) -> Check:
+def _ledger_check(ledger: Path, release: str, digest: str) -> Check:
     from kagemusha.errors import LedgerError
     from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file")
     known = {record.id: record.certificate for record in SQLiteLedger(ledger, read_only=True).releases()}
-    if certificate.release not in known:
+    if release not in known:
         return Check("ledger", False, "does not know this release")
-    same = certificate.digest() in (known[certificate.release] or "").split()
+    same = digest in (known[release] or "").split()
     return Check("ledger", same, "knows this certificate" if same else "knows another certificate for this release")

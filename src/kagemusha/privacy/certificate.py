@@ -11,8 +11,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from kagemusha.errors import UsageError, VerifyError
 from kagemusha.privacy.accountants import PLD, RDP, ZCDP, Accountant, Accounting, accountant_for
@@ -20,21 +21,37 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
 
-FORMAT = "kagemusha-certificate/1"
+T = TypeVar("T")
 
-ASSUMPTIONS = (
+FORMAT = "kagemusha-certificate/2"
+FIRST_FORMAT = "kagemusha-certificate/1"
+"""The format before certificates named their policy and bound their page; still read and verified."""
+
+# `verify` looks for these sentences, so a format never changes its own: new words need a new format
+_DECLARED = (
     "The schema (columns, categories, bounds, bins) was declared from public knowledge, not read off this table.",
+)
+_DISCOVERED = (
+    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
+    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
+)
+_TRUST = (
     "The person and the computer that ran this were trusted with the table: the promise covers what was released, "
     "not who could look over their shoulder.",
     "Running time, memory use and log files of the run were not shown to an attacker.",
-    "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes k times as large.",
 )
+_SCOPE = {
+    FIRST_FORMAT: (),  # it had more than one wording
+    FORMAT: (
+        "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
+        "at least k times as large, and more where δ is not 0.",
+        "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
+        "custodian's ledger holds the sum and its cap.",
+    ),
+}
 
-DISCOVERED_ASSUMPTIONS = (
-    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
-    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
-    *ASSUMPTIONS[1:],
-)
+ASSUMPTIONS = (*_DECLARED, *_TRUST, *_SCOPE[FORMAT])
+DISCOVERED_ASSUMPTIONS = (*_DISCOVERED, *_TRUST, *_SCOPE[FORMAT])
 
 
 def _number(value: float) -> float | str:
@@ -43,6 +60,16 @@ def _number(value: float) -> float | str:
 
 def _float(value: Any) -> float:
     return math.inf if value == "inf" else float(value)
+
+
+def _of(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{kind.__name__} expected, got {type(value).__name__}")
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {name: _of(str, text) for name, text in _of(dict, value).items()}
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,16 @@ class Certificate:
     assumptions: Sequence[str] = ASSUMPTIONS
     outputs: Mapping[str, str] | None = None
     """File name → SHA-256 of its bytes, for the files released together with this certificate."""
+    policy: str = ""
+    """Name of the cap in the ledger that the release drew from."""
+    page: Mapping[str, str] | None = None
+    """What the page for people is and what made it, see `certificate_page.record`."""
+    format: str = FORMAT
+
+    @property
+    def required_assumptions(self) -> tuple[str, ...]:
+        """The sentences that every certificate of this format and kind carries."""
+        return (*(_DISCOVERED if "discovered" in self.parameters else _DECLARED), *_TRUST, *_SCOPE[self.format])
 
     @property
     def broken_because(self) -> list[str]:
@@ -80,18 +117,18 @@ class Certificate:
         """The guaranteed ε: what was promised, or ∞ when anything non-private happened."""
         return math.inf if self.broken_because else self.promised.epsilon
 
-    @cached_property
+    @property
     def totals(self) -> Mapping[str, float]:
         """ε of everything charged, at the promised δ, under each accountant side by side."""
-        accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
-        if self.accounting.value not in {a.name for a in accountants}:
-            accountants.insert(0, accountant_for(self.accounting))
         delta = self.promised.delta if self.promised.delta > 0 else 1e-9
-        return {a.name: a.epsilon(self.events, delta) for a in accountants}
+        return _totals(tuple(self.events), self.accounting, delta)
 
     def with_outputs(self, outputs: Mapping[str, str]) -> Certificate:
-        """The same certificate, bound to released files."""
-        return replace(self, outputs=dict(sorted(outputs.items())))
+        """The same certificate, bound to released files and to the page that will show it."""
+        from kagemusha.privacy.certificate_page import record
+
+        bound = replace(self, outputs=dict(sorted(outputs.items())))
+        return replace(bound, page=record(bound))
 
     def to_json(self) -> str:
         """The canonical text; its last field is the SHA-256 of the text without that field."""
@@ -105,12 +142,14 @@ class Certificate:
 
     def _body(self) -> dict[str, Any]:
         promised = self.promised
+        first = self.format == FIRST_FORMAT
         return {
-            "format": FORMAT,
+            "format": self.format,
             "software": {"name": "kagemusha", "version": self.version},
             "created": self.created,
             "data set": self.dataset,
             "release": self.release,
+            **({} if first else {"policy": self.policy}),
             "promised": {
                 "epsilon": _number(promised.epsilon),
                 "delta": promised.delta,
@@ -132,6 +171,7 @@ class Certificate:
             "assumptions": list(self.assumptions),
             "schema digest": self.schema_digest,
             "outputs": dict(self.outputs or {}),
+            **({} if first else {"page": self.page and dict(self.page)}),
         }
 
     @classmethod
@@ -139,29 +179,42 @@ class Certificate:
         """Read a certificate; anything missing or malformed is a VerifyError."""
         try:
             data = json.loads(text)
-            if data["format"] != FORMAT:
-                raise VerifyError(f"certificate: format {data['format']!r} is not {FORMAT!r}")
+            if data["format"] not in _SCOPE:
+                raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_SCOPE)}")
+            first = data["format"] == FIRST_FORMAT
             promised = data["promised"]
             return cls(
                 promised=Budget(_float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"])),
                 accounting=Accounting(data["guarantee"]["accounting"]),
-                method=data["method"]["name"],
-                parameters=data["method"]["parameters"],
-                adaptive=data["method"]["adaptive"],
+                method=_of(str, data["method"]["name"]),
+                parameters=_of(dict, data["method"]["parameters"]),
+                adaptive=_of(bool, data["method"]["adaptive"]),
                 events=tuple(event_from_json(event) for event in data["events"]),
                 simulated=data["noise"] == "simulated",
-                schema_digest=data["schema digest"],
-                dataset=data["data set"],
-                release=data["release"],
-                version=data["software"]["version"],
-                created=data["created"],
-                assumptions=tuple(data["assumptions"]),
-                outputs=data["outputs"],
+                schema_digest=_of(str, data["schema digest"]),
+                dataset=_of(str, data["data set"]),
+                release=_of(str, data["release"]),
+                version=_of(str, data["software"]["version"]),
+                created=_of(str, data["created"]),
+                assumptions=tuple(_of(str, sentence) for sentence in _of(list, data["assumptions"])),
+                outputs=_texts(data["outputs"]),
+                policy="" if first else _of(str, data["policy"]),
+                page=None if first or data["page"] is None else _texts(data["page"]),
+                format=data["format"],
             )
         except VerifyError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, UsageError) as error:
             raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
+
+
+@lru_cache(maxsize=16)
+def _totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
+    """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
+    accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
+    if accounting.value not in {a.name for a in accountants}:
+        accountants.insert(0, accountant_for(accounting))
+    return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
 
 
 def canonical(data: Mapping[str, Any]) -> str:

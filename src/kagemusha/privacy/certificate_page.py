@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from kagemusha.privacy.certificate import Certificate
-from kagemusha.privacy.consequence import consequences, in_words
+from kagemusha.privacy.consequence import GROUPS, consequences, group_promise, in_words
 
+_TEMPLATE = "templates/certificate.html"
 _ACCOUNTANTS = {
     "zcdp": "zCDP (sum of ρ, converted once)",
     "rdp": "Rényi DP",
@@ -25,7 +28,7 @@ def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    text = files("kagemusha.privacy").joinpath("templates/certificate.html").read_text(encoding="utf-8")
+    text = files("kagemusha.privacy").joinpath(_TEMPLATE).read_text(encoding="utf-8")
     return environment.from_string(text)
 
 
@@ -34,8 +37,34 @@ def show(epsilon: float) -> str:
     return f"{epsilon:.4g}" if math.isfinite(epsilon) else "∞"
 
 
-def render(certificate: Certificate) -> str:
-    """One self-contained HTML page; the same certificate always gives the same bytes."""
+@cache
+def _maker() -> str:
+    """SHA-256 of all that decides what a page says about a certificate."""
+    folder = files("kagemusha.privacy")
+    parts = [folder.joinpath(name).read_bytes() for name in (_TEMPLATE, "certificate_page.py", "consequence.py")]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def record(certificate: Certificate) -> dict[str, str]:
+    """What a certificate keeps of its page: the hash of its bytes without the certificate's digest, and its maker."""
+    return {"sha256": fingerprint(render(certificate, digest="").encode()), "made by": _maker()}
+
+
+def fingerprint(page: bytes, digest: str = "") -> str:
+    """SHA-256 of a page; the digest of the certificate is left out, because it covers this very hash."""
+    return hashlib.sha256(page.replace(digest.encode(), b"") if digest else page).hexdigest()
+
+
+def made_here(page: Mapping[str, str]) -> bool:
+    """Whether this program would make the recorded page again, byte for byte."""
+    return page.get("made by") == _maker()
+
+
+def render(certificate: Certificate, *, digest: str | None = None) -> str:
+    """One self-contained HTML page; the same certificate always gives the same bytes.
+
+    `digest` is the certificate's own, if it is known already.
+    """
     private = not certificate.broken_because
     aside = min(certificate.promised.delta, float(sum(event.delta for event in certificate.events)))
     totals = [
@@ -53,10 +82,14 @@ def render(certificate: Certificate) -> str:
         promised=show(certificate.promised.epsilon),
         sentence=in_words(certificate.promised, certificate.accounting, aside=aside) if private else "",
         consequences=consequences(certificate.promised, certificate.accounting, aside=aside) if private else [],
+        groups=[group_promise(certificate.promised, certificate.accounting, k, aside=aside) for k in GROUPS]
+        if private
+        else [],
+        show=show,
         totals=totals,
         kinds=Counter(event.kind for event in certificate.events),
         events=[{"number": i, "event": e, "noise": _noise(e)} for i, e in enumerate(certificate.events, 1)],
-        digest=certificate.digest(),
+        digest=certificate.digest() if digest is None else digest,
     )
     return page
 

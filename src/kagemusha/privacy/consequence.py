@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
-from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_delta, zcdp_rho
+from kagemusha.privacy.accountants import Accounting, gdp_epsilon, gdp_mu, zcdp_delta, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 
+GROUPS = (2, 5, 10)
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
@@ -26,6 +28,7 @@ def _hockey_stick(fpr: float, epsilon: float, delta: float) -> float:
     return min(1.0, direct, reverse)
 
 
+@lru_cache(maxsize=64)
 def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float, *, aside: float = 0.0) -> float:
     """The largest true-positive rate any attacker can reach at this false-positive rate.
 
@@ -51,6 +54,32 @@ def best_true_positive_rate(budget: Budget, accounting: Accounting, fpr: float, 
 def consequences(budget: Budget, accounting: Accounting = Accounting.ZCDP, *, aside: float = 0.0) -> list[Consequence]:
     """The bound at a few false-positive rates a reader knows."""
     return [Consequence(f, best_true_positive_rate(budget, accounting, f, aside=aside)) for f in FALSE_POSITIVE_RATES]
+
+
+@dataclass(frozen=True)
+class GroupPromise:
+    """What is left of a promise for someone with several rows; ε is infinite where nothing is."""
+
+    rows: int
+    epsilon: float
+    delta: float
+
+
+def group_promise(budget: Budget, accounting: Accounting, rows: int, *, aside: float = 0.0) -> GroupPromise:
+    """The promise for a person with `rows` rows.
+
+    With k rows a whole curve moves: k·μ for Gaussian DP (Dong, Roth and Su 2022), k²·ρ for zCDP (Bun and Steinke
+    2016), k·ε for pure DP. What thresholds put `aside` of δ has no such curve, and there (k·ε, δ·Σ e^{iε}) holds.
+    """
+    epsilon, delta = budget.epsilon, budget.delta
+    if not budget.is_finite or accounting is Accounting.PURE:
+        return GroupPromise(rows, rows * epsilon, delta)
+    if aside:
+        delta *= sum(math.exp(min(700.0, i * epsilon)) for i in range(rows))
+        return GroupPromise(rows, rows * epsilon if delta < 1 else math.inf, min(1.0, delta))
+    if accounting is Accounting.GDP:
+        return GroupPromise(rows, gdp_epsilon(rows * gdp_mu(epsilon, delta), delta), delta)
+    return GroupPromise(rows, zcdp_epsilon(rows**2 * zcdp_rho(epsilon, delta), delta), delta)
 
 
 def in_words(budget: Budget, accounting: Accounting = Accounting.ZCDP, *, aside: float = 0.0) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent, LaplaceEvent, ThresholdEvent
 
-
 _LARGEST_LOSS = 500
 
 
