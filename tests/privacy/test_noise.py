@@ -78,6 +78,12 @@ def test_the_rounded_gaussian_reaches_every_scale(sigma: float) -> None:
         assert 0.85 * sigma < draws.std() < 1.15 * sigma
 
 
+def test_very_wide_noise_leaves_no_digit_bare() -> None:
+    draws = ExactNoise().rounded_gaussian(2.0**57, 200)
+    assert 0.7 * 2**57 < draws.std() < 1.3 * 2**57
+    assert set(draws % 8) == set(range(8))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma", [1.0, 10.0])
 def test_no_precision_event_in_a_million_draws_of_either_world(sigma: float) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import stat
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.schema import Category, Drop, Integer, Schema, propose
+from kagemusha.schema.rawfile import connect
 from kagemusha.sources import open_source
 
 CANARY = "Zyxwv-canary-8417"
@@ -222,3 +225,15 @@ def test_ten_thousand_columns_and_a_million_categories(tmp_path):
     many.write_text("name,age\n" + "".join(f"v{i},1\n" for i in range(1_000_000)))
     assert open_source(many, SCHEMA).count([("name",)])[0].counts.tolist() == [0, 0, 1_000_000]
     assert propose(many)["name"].kind == "drop"
+
+
+def test_what_duckdb_puts_aside_lies_in_a_private_folder_and_goes() -> None:
+    with connect() as connection:
+        (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        connection.execute("SET memory_limit = '60MB'; SET threads = 1")
+        (groups,) = connection.execute(
+            "SELECT count(*) FROM (SELECT 'person ' || i AS name FROM range(2000000) t(i) GROUP BY 1)"
+        ).fetchone()
+        assert groups == 2_000_000
+    assert not os.path.exists(folder)

@@ -55,12 +55,9 @@ def _kind_only(column: Column) -> Column:
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
-    connection = connect()
-    try:
-        query = f"SELECT * FROM {file.scan()} LIMIT {rows}"
+    query = f"SELECT * FROM {file.scan()} LIMIT {rows}"
+    with connect() as connection:
         arrow = shielded(file.path, lambda: _fetch(connection.sql(query)))
-    finally:
-        connection.close()
     if not arrow.num_rows:
         raise DataError(f"{file.path}: the file has a header but no rows")
     yield from zip(file.names, arrow.columns, strict=True)

@@ -11,10 +11,12 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, TypeVar
 
 from kagemusha.errors import DataError
@@ -75,12 +77,20 @@ def read_header(path: str | PathLike[str]) -> tuple[str, ...]:
     return open_file(path).names
 
 
-def connect() -> Any:
-    """A DuckDB in memory that touches nothing but the files it is told to read."""
+@contextmanager
+def connect() -> Iterator[Any]:
+    """A DuckDB in memory that touches nothing but the files it is told to read.
+
+    What does not fit into its memory it writes to a folder that only this user may enter, gone afterwards.
+    """
     import duckdb
 
-    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    return duckdb.connect(config={**config, "memory_limit": "1GB"})
+    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "memory_limit": "1GB"}
+    with (
+        TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
+        duckdb.connect(config={**config, "temp_directory": folder}) as connection,
+    ):
+        yield connection
 
 
 def shielded(path: Path, call: Callable[[], Result]) -> Result:
@@ -189,12 +199,9 @@ def _parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
         raise DataError(f"{path}: the file has no columns")
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have the same name; every column needs a name of its own")
-    connection = connect()
-    try:
-        query = f"DESCRIBE SELECT * FROM {_reader(path, 'parquet', ',', len(names))}"
+    query = f"DESCRIBE SELECT * FROM {_reader(path, 'parquet', ',', len(names))}"
+    with connect() as connection:
         rows = shielded(path, lambda: connection.execute(query).fetchall())
-    finally:
-        connection.close()
     return names, tuple(_stored(str(row[1])) for row in rows)
 
 

@@ -107,13 +107,10 @@ class FileSource:
 
     def _read(self) -> Iterator[list[Codes]]:
         self._file.check_unchanged()
-        connection = connect()
-        try:
+        with connect() as connection:
             reader = shielded(self._file.path, lambda: _stream(connection, self._query))
             while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
                 yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-        finally:
-            connection.close()
 
 
 def _stream(connection: Any, query: str) -> Any:

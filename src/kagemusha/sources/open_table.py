@@ -113,11 +113,8 @@ class OpenFile(OpenTable):
             f"SELECT {as_text(self._file.source(at), stored)} AS label, count(*) FROM {self._file.scan()} GROUP BY 1"
         )
         self._file.check_unchanged()
-        connection = connect()
-        try:
+        with connect() as connection:
             found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
-        finally:
-            connection.close()
         return ValueCounts.of(found)
 
     def with_schema(self, schema: Schema) -> Source:

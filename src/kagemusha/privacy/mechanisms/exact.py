@@ -47,10 +47,11 @@ class ExactNoise:
         release of 10⁶ cells is within 10⁻²² in ε and 10⁻³⁴⁰·(1 + e^ε) in δ of the ideal mechanism; `gdp_mu`
         keeps a margin of 10⁻¹⁰ for it.
         """
-        bits = _LATTICE_BITS - math.ceil(math.log2(sigma))
+        # never coarser than the integers: what falls between them would go out without noise
+        bits = max(0, _LATTICE_BITS - math.ceil(math.log2(sigma)))
         fine = self.discrete_gaussian(math.ldexp(sigma, bits), size)
-        if bits <= 0:
-            return np.asarray(fine * 2 ** (-bits), dtype=np.int64)
+        if bits == 0:
+            return fine
         if bits > 61:  # sigma below 2⁻⁹: no draw reaches half a unit before 2⁸ standard deviations
             return np.zeros(size, dtype=np.int64)
         return np.asarray((fine + (1 << (bits - 1))) >> bits, dtype=np.int64)
