@@ -213,3 +213,16 @@ def test_wrong_codes_and_names_are_refused():
     with pytest.raises(UsageError, match="has no codes"):
         encoder.encode_column("y", [1])
     assert len(encoder.decode(np.zeros((0, 1), dtype=np.int64), rng=rng)) == 0
+
+
+@pytest.mark.parametrize("kind", ["int8", "Int8", "int8[pyarrow]", "uint8"])
+def test_a_type_too_narrow_for_the_domain_is_not_kept(kind):
+    schema = Schema([Integer("age", lower=-1, upper=150), Category("ward", categories=(1, 300), out_of_domain="clip")])
+    like = pd.DataFrame({"age": pd.Series([1], dtype=kind), "ward": pd.Series([1], dtype=kind)})
+    codes = np.stack([np.arange(152), np.arange(152) % 2], axis=1)
+    table = Encoder(schema).decode(codes, rng=np.random.default_rng(0), like=like)
+    assert table["age"].tolist() == list(range(-1, 151))
+    assert set(table["ward"]) == {1, 300}
+    narrow = Schema([Integer("age", lower=0, upper=100)])
+    kept = Encoder(narrow).decode(codes[:50, :1], rng=np.random.default_rng(0), like=like[["age"]])
+    assert "int8" in str(kept["age"].dtype).lower()

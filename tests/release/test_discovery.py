@@ -191,7 +191,9 @@ def test_pure_accounting_finds_bounds_but_no_categories() -> None:
 @pytest.mark.parametrize("method", ["independent", "privbayes"])
 def test_the_release_is_one_and_the_certificate_lists_and_proves_it(method: str, tmp_path: Path) -> None:
     table = arrow(people(1000))
-    model = fit(create(method), table, Budget(1.0, 1e-6), schema=OPEN, discover=0.2, ledger=tmp_path / "l.db")
+    model = fit(
+        create(method), table, Budget(1.0, 1e-6), schema=OPEN, discover=0.2, ledger=tmp_path / "l.db", dataset="people"
+    )
     certificate = write_bundle(model, tmp_path / "out", file_kind="csv")
     assert all_passed(verify(tmp_path / "out" / "certificate.json"))
     assert certificate.epsilon == 1.0

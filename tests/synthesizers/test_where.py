@@ -118,3 +118,26 @@ def test_a_mistake_says_what_and_where(model: Model, condition: str, words: str)
     with pytest.raises(UsageError, match="where") as caught:
         model.sample(5, where=condition or " ")
     assert words in str(caught.value)
+
+
+REALS = {
+    "x > 30.3": lambda x: x > 30.3,
+    "x >= 30.3": lambda x: x >= 30.3,
+    "x <= 30.3": lambda x: x <= 30.3,
+    "x < 30.3": lambda x: x < 30.3,
+    "not x <= 30": lambda x: x > 30,
+    "x < 60": lambda x: x < 60,
+    "x > 59.9": lambda x: x > 59.9,
+    "x >= 60": lambda x: x >= 60,
+    "x <= 10": lambda x: x <= 10,
+}
+
+
+@pytest.mark.parametrize("condition", REALS)
+def test_the_ends_of_a_range_of_rounded_numbers_are_kept_to_the_last_digit(condition: str) -> None:
+    schema = Schema([Real("x", lower=10, upper=60, bins=5, decimals=1)])
+    table = pd.DataFrame({"x": np.linspace(10, 60, 501).round(1)})
+    model = fit(create("independent"), table, Budget(20.0, 1e-6), schema=schema, simulation=1)
+    drawn = model.sample(20_000, where=condition, rng=np.random.default_rng(1))["x"].to_numpy()
+    assert REALS[condition](drawn).all()
+    assert np.array_equal(drawn, drawn.round(1))

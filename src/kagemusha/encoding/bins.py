@@ -46,8 +46,8 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 
 
 def spans(column: Measured, codes: IntArray) -> Span:
-    """The whole bin of each ordinary code; on a lattice the end is the first whole number past it."""
-    last = column.high if isinstance(column, Real) else int(column.high) + 1
+    """The whole bin of each ordinary code; its end is the first number past it, also where the upper bound belongs to it."""
+    last = np.nextafter(column.high, np.inf) if isinstance(column, Real) else int(column.high) + 1
     return column.starts[codes], np.append(column.starts[1:], last)[codes]
 
 
@@ -60,7 +60,7 @@ def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator, within:
 
 
 def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    last_inside = np.where(end == column.high, end, np.nextafter(end, -np.inf))
+    last_inside = np.nextafter(end, -np.inf)
     raw = np.clip(start + rng.random(len(start)) * (end - start), start, last_inside)
     rounded = _rounded(raw, start, last_inside, column.shown_decimals)
     # A bin narrower than the rounding holds no rounded number: there the unrounded draw stands.

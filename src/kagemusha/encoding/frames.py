@@ -111,11 +111,21 @@ def _same_types(native: Any, like: Any, columns: Sequence[Column]) -> Any:
         if not isinstance(column, Integer | Moment | Labelled) or column.name not in model.columns:
             continue
         wanted, have = model.schema[column.name], frame.schema[column.name]
-        alike = (wanted.is_integer() and have.is_integer()) or (wanted.is_temporal() and have.is_temporal())
-        if wanted == have or not alike:
+        whole = wanted.is_integer() and have.is_integer()
+        alike = whole or (wanted.is_temporal() and have.is_temporal())
+        if wanted == have or not alike or (whole and not _holds(wanted, column)):
             continue
         try:
             frame = frame.with_columns(nw.col(column.name).cast(wanted))
         except Exception:  # a type too narrow for the declared domain keeps the wider one
             continue
     return frame.to_native()
+
+
+def _holds(kind: Any, column: Integer | Moment | Labelled) -> bool:
+    """Whether an integer type holds every number of the declared domain; a cast would wrap what it does not hold."""
+    import numpy as np
+
+    numbers = column.labels if isinstance(column, Labelled) else (column.low, column.high)
+    held = np.iinfo(str(kind).lower())
+    return all(held.min <= int(number) <= held.max for number in numbers)

@@ -23,6 +23,14 @@ UNITS_PER_COUNT = 2**12
 _WEIGHT_STEPS = 2**12
 
 
+FARTHEST = 2**60
+
+
+def clamped(score: int) -> int:
+    """A score that 64 bits hold. Two scores are no farther apart for it, so its sensitivity holds too."""
+    return max(-FARTHEST, min(FARTHEST, score))
+
+
 class Score(Protocol):
     """A vector of integer scores over public candidates, computed from exact marginals."""
 
@@ -81,9 +89,10 @@ class L1Error:
         weights = self._integer_weights()
         scores = np.empty(len(self.candidates), dtype=np.int64)
         for i, (marginal, estimate) in enumerate(zip(marginals, self.estimates, strict=True)):
-            fixed = np.rint(estimate * UNITS_PER_COUNT).astype(np.int64)
+            most = FARTHEST // estimate.size  # the sum over all cells must fit too
+            fixed = np.rint(np.clip(estimate * UNITS_PER_COUNT, -most, most)).astype(np.int64)
             distance = int(np.abs(marginal.counts * UNITS_PER_COUNT - fixed).sum())
-            scores[i] = weights[i] * (distance - round(float(self.penalties[i]) * UNITS_PER_COUNT))
+            scores[i] = clamped(int(weights[i]) * (distance - round(float(self.penalties[i]) * UNITS_PER_COUNT)))
         return scores
 
     def sensitivity(self, adjacency: Adjacency) -> int:

@@ -121,6 +121,7 @@ def fit(
         adaptive=synthesizer.adaptive,
         schema_digest=source.schema.digest(),
         dataset=Path(name).name,
+        policy=policy,
         release=record.id,
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),

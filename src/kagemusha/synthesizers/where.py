@@ -50,7 +50,7 @@ class Pieces:
             return np.array([*truth, False])[np.minimum(self.codes, len(truth))]
         assert self.span is not None
         assert isinstance(self.column, Measured)
-        place = self.span[0] if not isinstance(self.column, Real) else (self.span[0] + self.span[1]) / 2
+        place = self.span[0]  # pieces are cut so that a test holds for all of a piece or for nothing of it
         value = _number(self.column, test.value)
         truth_array = {
             "<": place < value,
@@ -177,13 +177,14 @@ def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
 
 
 def _cuts(column: Measured, test: Compare) -> Sequence[float]:
-    """Where a test splits the axis; on a lattice always just before a whole number."""
+    """Where a test splits the axis, just before a number that a column can hold."""
     value = _number(column, test.value)
     if isinstance(column, Real):
         if test.operator in ("=", "!="):
             raise UsageError(f"where: {column.name} is a real number; ask for a range instead of {test.operator}")
-        return [value]
-    before, after = math.ceil(value), math.floor(value) + 1
+        before, after = value, math.nextafter(value, math.inf)
+    else:
+        before, after = math.ceil(value), math.floor(value) + 1
     return {"<": [before], ">=": [before], "<=": [after], ">": [after]}.get(test.operator, [before, after])
 
 
