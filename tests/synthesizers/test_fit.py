@@ -11,6 +11,7 @@ import pytest
 
 from kagemusha.errors import CapReached, ModelTooLarge, UsageError
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.ledger import Cap
 from kagemusha.privacy.ledger_sqlite import open_ledger
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.sources import open_source
@@ -118,3 +119,19 @@ def test_the_shape_of_a_frame_lists_no_values() -> None:
     model = fit(SIMPLE, table, BUDGET, schema=schema)
     assert list(model.like.columns) == ["age"]
     assert list(model.sample(5).columns) == ["sex", "age", "name"]
+
+
+def test_a_file_that_changed_is_no_retry(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    path = tmp_path / "a.csv"
+    people(100).to_csv(path, index=False)
+    asked = {"schema": SCHEMA, "ledger": ledger}
+    first = fit(SIMPLE, path, BUDGET, **asked)
+    path.touch()
+    again = fit(SIMPLE, path, BUDGET, **asked)
+    assert all((a.values == b.values).all() for a, b in zip(first.measurements, again.measurements, strict=True))
+    people(900).to_csv(path, index=False)
+    with pytest.raises(UsageError, match="has changed since release"):
+        fit(SIMPLE, path, BUDGET, **asked)
+    ledger.set_cap(Cap(str(path.resolve()), "default", Budget(3.0, 1e-9)))
+    assert fit(SIMPLE, path, BUDGET, key="november", **asked).rows > 700

@@ -37,6 +37,9 @@ class ReleaseRequest:
     details: Mapping[str, Any] | None = None
     delta_share: float = 0.0
     """Share of δ set aside for thresholds."""
+    fingerprint: str | None = None
+    """Digest of the table, where it has one. Private; no part of the identity: the same release of a table that changed
+    in between is refused."""
 
     @property
     def id(self) -> str:

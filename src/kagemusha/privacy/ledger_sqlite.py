@@ -21,7 +21,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.ledger import NOTHING, Cap, ReleaseRecord, ReleaseRequest, Spent, StepRecord, step_units
-from kagemusha.privacy.ledger_tables import RELEASE_COLUMNS, TABLES, release_of
+from kagemusha.privacy.ledger_tables import FINGERPRINTS, FIRST_SEEN, RELEASE_COLUMNS, TABLES, release_of
 
 
 def _now() -> str:
@@ -120,6 +120,7 @@ class SQLiteLedger:
         deliberate decision to raise it.
         """
         with self._transaction() as db:
+            self._same_table(db, request)
             known = self._find(db, request.id)
             if known is not None:
                 return known
@@ -148,6 +149,18 @@ class SQLiteLedger:
             record = self._find(db, request.id)
             assert record is not None
             return record
+
+    def _same_table(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
+        """A retry must find the table as it was: its stored answers are of that one."""
+        if request.fingerprint is None:
+            return
+        db.execute(FINGERPRINTS)
+        db.execute("INSERT OR IGNORE INTO fingerprints VALUES (?, ?)", (request.id, request.fingerprint))
+        if db.execute(FIRST_SEEN, (request.id,)).fetchone() != (request.fingerprint,):
+            raise UsageError(
+                f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
+                "(--key) for a release of the table as it is now, at its own price. Nothing was spent"
+            )
 
     def _admit(self, request: ReleaseRequest, cap: Cap) -> None:
         budget = request.budget

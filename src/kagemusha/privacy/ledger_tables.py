@@ -31,6 +31,10 @@ CREATE TABLE IF NOT EXISTS steps (
     UNIQUE (release, key)
 );
 """
+FINGERPRINTS = "CREATE TABLE IF NOT EXISTS fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL)"
+"""Which state of its table a release was made from. Made on first use, so that older ledgers go on."""
+FIRST_SEEN = "SELECT fingerprint FROM fingerprints WHERE release = ?"
+
 RELEASE_COLUMNS = (
     "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
     "certificate"

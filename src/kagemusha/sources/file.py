@@ -42,6 +42,10 @@ class FileSource:
         """The full path of the file."""
         return str(self._file.path.resolve())
 
+    def fingerprint(self) -> str:
+        """A digest of the file; private."""
+        return self._file.fingerprint()
+
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""

@@ -35,6 +35,9 @@ class FrameSource:
         """A frame has no name of its own."""
         return None
 
+    def fingerprint(self) -> None:
+        """None: the same rows may come in any order."""
+
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""

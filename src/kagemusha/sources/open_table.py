@@ -55,6 +55,10 @@ class OpenTable(ABC):
     name: str | None = None
     """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
 
+    def fingerprint(self) -> str | None:
+        """A digest of the table that changes when it does, where one is cheap to make; private."""
+        return None
+
     @abstractmethod
     def count_values(self, name: str) -> ValueCounts:
         """Every label of a labelled column with its count."""
@@ -103,6 +107,10 @@ class OpenFile(OpenTable):
         self._file = open_file(path)
         self.name = str(self._file.path.resolve())
         check_names(self._file.names, schema, str(path))
+
+    def fingerprint(self) -> str:
+        """A digest of the file; private."""
+        return self._file.fingerprint()
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count, grouped by DuckDB in one pass over the file."""

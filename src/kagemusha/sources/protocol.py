@@ -21,6 +21,10 @@ class Source(Protocol):
         """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
         ...
 
+    def fingerprint(self) -> str | None:
+        """A digest of the table that changes when it does, where one is cheap to make; private."""
+        ...
+
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""

@@ -54,7 +54,7 @@ def fit(
     `table` is a source, a frame or a path (the last two need `schema`). `ledger` is a ledger or the path of one;
     without it the release is accounted in memory only. A file is known to the ledger by its path, a frame by the name
     that `dataset` gives it. The same release asked for again (same data set, method, schema, budget and `key`)
-    returns its stored answers and spends nothing; give another `key` for a fresh one.
+    returns its stored answers and spends nothing; give another `key` for a fresh one, as for a file that has changed.
     `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and certificate and ledger
     say ε = ∞. `allow_derived` lets a schema with unconfirmed facts through, at the same price. `discover` is the
     share of the budget for finding categories and bounds that the schema leaves open; without it an open schema is
@@ -99,6 +99,7 @@ def fit(
         key=key,
         details=details,
         delta_share=aside,
+        fingerprint=opened.fingerprint(),
     )
     record = book.open_release(request)
     if isinstance(opened, OpenTable):
