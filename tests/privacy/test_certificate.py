@@ -234,10 +234,8 @@ def test_a_bundle_of_the_first_format_still_verifies(tmp_path: Path) -> None:
     assert all_passed(verify(path))
     (tmp_path / PAGE_NAME).write_text(f"<p>An older page of {written['digest']}.</p>")
     checks = {check.what: check for check in verify(path)}
-    assert all_passed(list(checks.values()))
-    assert "another version" in checks[PAGE_NAME].detail
-    (tmp_path / PAGE_NAME).write_text("<p>The page of something else.</p>")
     assert failed(path) == {PAGE_NAME}
+    assert "cannot be checked" in checks[PAGE_NAME].detail  # it may be forged as well as old
 
 
 def test_a_format_never_changes_its_sentences() -> None:

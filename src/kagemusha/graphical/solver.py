@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, dot
 
 Oracle = Callable[[FloatArray], tuple[float, FloatArray]]
 """From log potentials to (log Z, marginals), both flat."""
@@ -91,7 +91,7 @@ def minimise(
     path, other = _Path(start, start), _Path(twin, twin)
     _, mu = oracle(path.point)
     gradient = weight * (mu - target)
-    loss = float(gradient @ (mu - target))
+    loss = dot(gradient, mu - target)
     losses = [loss]
     passes, age, step, checkpoint = 1, 0, 0, FIRST_CHECKPOINT
     rate = 1.0 / float(weight.max())
@@ -103,13 +103,13 @@ def minimise(
         _, trial_mu = oracle(trial.point)
         passes += 1
         moved = trial_mu - mu
-        agreement = float((trial.point - path.point) @ moved)
-        smoothness = float((weight * moved) @ moved) / agreement if agreement > 0 else 0.0
+        agreement = dot(trial.point - path.point, moved)
+        smoothness = dot(weight * moved, moved) / agreement if agreement > 0 else 0.0
         limit = SAFETY / smoothness if smoothness > 0 else np.inf
         trial_gradient = weight * (trial_mu - target)
-        trial_loss = float(trial_gradient @ (trial_mu - target))
+        trial_loss = dot(trial_gradient, trial_mu - target)
         rose = not trial_loss <= (2.0 * loss if age else loss)  # also true of a loss that is not a number
-        uphill = rose or (age > 0 and float(gradient @ moved) > 0)
+        uphill = rose or (age > 0 and dot(gradient, moved) > 0)
         if uphill and (age or rate > 1e-300):
             rate = min(rate, limit) if age else min(0.5 * rate, limit)
             age = 0
@@ -125,7 +125,7 @@ def minimise(
             other = other.ahead(weight * (other_mu - shifted), rate, momentum)
             _, other_mu = oracle(other.point)
             passes += 1
-            freedom = float((signs * scale) @ (other_mu - trial_mu)) / SHIFT
+            freedom = dot(signs * scale, other_mu - trial_mu) / SHIFT
             risk = trial_loss - cells + 2.0 * freedom
         path, mu, gradient, loss = trial, trial_mu, trial_gradient, trial_loss
         rate = min(GROWTH * rate, limit)

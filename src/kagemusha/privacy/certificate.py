@@ -1,7 +1,8 @@
 """The certificate: what was promised, what was read, what it cost, and what the promise rests on.
 
-A certificate is one canonical JSON text. It carries a digest of itself, so an edit shows; and everything in it that
-can be computed is computed again by `verify`, so an edit with a corrected digest shows too.
+A certificate is one canonical JSON text. It carries a digest of itself, so a careless edit shows; and everything in it
+that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with the
+rest. It is no signature: a consistent edit does not show.
 """
 
 from __future__ import annotations
@@ -113,6 +114,14 @@ class Certificate:
         return reasons
 
     @property
+    def noise(self) -> str:
+        """What kind of noise was drawn."""
+        if self.simulated:
+            return "simulated"
+        bare = all(isinstance(e, UnprotectedEvent) for e in self.events)
+        return "none" if bare and self.format != FIRST_FORMAT else "exact integers"
+
+    @property
     def epsilon(self) -> float:
         """The guaranteed ε: what was promised, or ∞ when anything non-private happened."""
         return math.inf if self.broken_because else self.promised.epsilon
@@ -167,7 +176,7 @@ class Certificate:
                 "at delta": promised.delta if promised.delta > 0 else 1e-9,
                 **{name: _number(value) for name, value in self.totals.items()},
             },
-            "noise": "simulated" if self.simulated else "exact integers",
+            "noise": self.noise,
             "assumptions": list(self.assumptions),
             "schema digest": self.schema_digest,
             "outputs": dict(self.outputs or {}),

@@ -14,6 +14,11 @@ from kagemusha.privacy.certificate import Certificate
 from kagemusha.privacy.consequence import GROUPS, consequences, group_promise, in_words
 
 _TEMPLATE = "templates/certificate.html"
+_NOISE_WORDS = {
+    "simulated": "simulated, from a seed",
+    "exact integers": "exact integers, from the operating system’s secure generator",
+    "none": "none",
+}
 _ACCOUNTANTS = {
     "zcdp": "zCDP (sum of ρ, converted once)",
     "rdp": "Rényi DP",
@@ -87,6 +92,7 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
         else [],
         show=show,
         totals=totals,
+        noise_word=_NOISE_WORDS[certificate.noise],
         kinds=Counter(event.kind for event in certificate.events),
         events=[{"number": i, "event": e, "noise": _noise(e)} for i, e in enumerate(certificate.events, 1)],
         digest=certificate.digest() if digest is None else digest,

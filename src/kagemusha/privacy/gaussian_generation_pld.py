@@ -69,8 +69,8 @@ class WideningPart:
         wide = 1 + self.widening
         under = (mass(edge, self.size, off_centre), mass(edge / wide, self.size, off_centre * wide))
         first, second = under[order], under[1 - order]
-        with np.errstate(over="ignore", invalid="ignore"):
-            lost = np.where(second > 0, np.exp(epsilon) * second, 0.0)
+        with np.errstate(divide="ignore"):  # in logarithms: e^ε alone would overflow at ε = 710
+            lost = np.exp(np.minimum(epsilon + np.log(second), 1.0))
         return np.clip(first * (1 + _ROUNDING) - lost * (1 - _ROUNDING), 0.0, 1.0)
 
 

@@ -21,7 +21,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.ledger import NOTHING, Cap, ReleaseRecord, ReleaseRequest, Spent, StepRecord, step_units
-from kagemusha.privacy.ledger_tables import FINGERPRINTS, FIRST_SEEN, RELEASE_COLUMNS, TABLES, release_of
+from kagemusha.privacy.ledger_tables import RELEASE_COLUMNS, TABLES, release_of, require_same_table
 
 
 def _now() -> str:
@@ -120,7 +120,7 @@ class SQLiteLedger:
         deliberate decision to raise it.
         """
         with self._transaction() as db:
-            self._same_table(db, request)
+            require_same_table(db, request)
             known = self._find(db, request.id)
             if known is not None:
                 return known
@@ -128,6 +128,7 @@ class SQLiteLedger:
             if cap is None:
                 cap = Cap(request.dataset, request.policy, request.budget)
                 if request.budget.is_finite:
+                    self._require_no_other_policy(db, request)
                     self._write_cap(db, cap)
             self._admit(request, cap)
             budget = request.budget
@@ -150,16 +151,14 @@ class SQLiteLedger:
             assert record is not None
             return record
 
-    def _same_table(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
-        """A retry must find the table as it was: its stored answers are of that one."""
-        if request.fingerprint is None:
-            return
-        db.execute(FINGERPRINTS)
-        db.execute("INSERT OR IGNORE INTO fingerprints VALUES (?, ?)", (request.id, request.fingerprint))
-        if db.execute(FIRST_SEEN, (request.id,)).fetchone() != (request.fingerprint,):
-            raise UsageError(
-                f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
-                "(--key) for a release of the table as it is now, at its own price. Nothing was spent"
+    def _require_no_other_policy(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
+        """Only a data set without any cap gets one by itself: a policy of another name would pass the cap it has."""
+        query = "SELECT policy FROM caps WHERE dataset = ? ORDER BY 1"
+        known = [policy for (policy,) in db.execute(query, (request.dataset,))]
+        if known:
+            raise CapReached(
+                f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
+                "`kagemusha ledger cap` with --policy makes another. Nothing was spent"
             )
 
     def _admit(self, request: ReleaseRequest, cap: Cap) -> None:

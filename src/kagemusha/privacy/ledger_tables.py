@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
+from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.privacy.ledger import ReleaseRecord
+from kagemusha.privacy.ledger import ReleaseRecord, ReleaseRequest
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS caps (
@@ -33,7 +35,6 @@ CREATE TABLE IF NOT EXISTS steps (
 """
 FINGERPRINTS = "CREATE TABLE IF NOT EXISTS fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL)"
 """Which state of its table a release was made from. Made on first use, so that older ledgers go on."""
-FIRST_SEEN = "SELECT fingerprint FROM fingerprints WHERE release = ?"
 
 RELEASE_COLUMNS = (
     "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
@@ -59,3 +60,17 @@ def release_of(row: tuple[Any, ...]) -> ReleaseRecord:
         opened_at=at,
         certificate=cert,
     )
+
+
+def require_same_table(db: sqlite3.Connection, request: ReleaseRequest) -> None:
+    """A retry must find the table as it was: its stored answers are of that one."""
+    if request.fingerprint is None:
+        return
+    db.execute(FINGERPRINTS)
+    db.execute("INSERT OR IGNORE INTO fingerprints VALUES (?, ?)", (request.id, request.fingerprint))
+    first = db.execute("SELECT fingerprint FROM fingerprints WHERE release = ?", (request.id,)).fetchone()
+    if first != (request.fingerprint,):
+        raise UsageError(
+            f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
+            "(--key) for a release of the table as it is now, at its own price. Nothing was spent"
+        )

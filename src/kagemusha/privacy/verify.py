@@ -188,9 +188,13 @@ def _page_check(page: bytes, certificate: Certificate, digest: str) -> Check:
     if certificate.page is None:
         if render(certificate, digest=digest).encode() == page:
             return Check(PAGE_NAME, True, "says what the certificate says")
-        # the first format did not bind its page, and the page named the certificate only
-        told = certificate.format == FIRST_FORMAT and digest.encode() in page
-        return Check(PAGE_NAME, told, elsewhere if told else "is not the page of this certificate")
+        # the first format did not bind its page: made by another version, it cannot be told from a forged one
+        old = certificate.format == FIRST_FORMAT
+        return Check(
+            PAGE_NAME,
+            False,
+            "cannot be checked; read certificate.json" if old else "is not the page of this certificate",
+        )
     if fingerprint(page, digest) != certificate.page.get("sha256"):
         return Check(PAGE_NAME, False, "was changed")
     if not made_here(certificate.page):

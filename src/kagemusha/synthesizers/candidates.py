@@ -46,6 +46,17 @@ def all_kway(domain: Domain, degree: int) -> Workload:
     return Workload.all_kway(domain, degree)
 
 
+def countable(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
+    """Those that can be counted together, in the given order: the smallest, if all have too many cells."""
+    kept, cells = set(), 0
+    for clique in sorted(cliques, key=domain.cells):
+        cells += domain.cells(clique)
+        if cells > COUNTED_CELLS:
+            break
+        kept.add(clique)
+    return [clique for clique in cliques if clique in kept]
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The cliques of a workload's closure that fit the limit alone, with AIM's weights w_r."""

@@ -10,8 +10,11 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
 from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
+
+MOST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +35,12 @@ class Independent(Synthesizer):
         cliques = [(name,) for name in domain]
         marginals = curator.measure(cliques, curator.total / len(cliques))
         progress("fitting", 0.6)
-        fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows())
+        fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows(), max_cells=MOST_CELLS)
         progress("done", 1.0)
         return Fitted(MarkovGenerator(fitted.model), marginals)
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Equal shares, one cell a code."""
         cells = sum(domain.sizes)
+        require_columns(domain, MOST_CELLS)
         return Cost([("one-way marginals", 1.0)], cells, 1.0 + 2e-5 * cells)

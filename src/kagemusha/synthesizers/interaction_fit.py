@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.arrays import FloatArray, IntArray, dot
 from kagemusha.graphical import MarkovField, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.release.interactions import NoisyInteraction
@@ -108,7 +108,7 @@ class _Problem:
         theta = self.theta(x)
         log_z, seen = self.seen(self.potentials(theta))
         pull = self.ridge * theta
-        value = log_z - theta @ self.target + 0.5 * theta @ pull
+        value = log_z - dot(theta, self.target) + 0.5 * dot(theta, pull)
         return float(value), self.unit * self.centred(seen - self.target + pull)
 
 

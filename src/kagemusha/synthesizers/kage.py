@@ -24,7 +24,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.release.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.candidates import COUNTED_CELLS, require_columns
+from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.gathered import Gathered
 from kagemusha.synthesizers.interaction_fit import InteractionFit
 from kagemusha.synthesizers.noise_level import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
@@ -70,7 +70,7 @@ class Kage(Synthesizer):
 
     name: ClassVar[str] = "kage"
     summary: ClassVar[str] = (
-        "our own: the pairs and triples worth their noise, all of it Gaussian; fast and the most accurate"
+        "our own: the pairs and triples worth their noise, all of it Gaussian; fast, and nearest on Adult and Bank up to ε = 10"
     )
     accounting: ClassVar[Accounting] = Accounting.GDP
     adaptive: ClassVar[bool] = True
@@ -161,10 +161,7 @@ class Kage(Synthesizer):
         require_columns(domain, self.max_cells)
         if self.target is not None and self.target not in domain:
             raise UsageError(f"target: no column named {self.target!r}; columns are {', '.join(domain.names)}")
-        pairs = [pair for pair in combinations(domain.names, 2) if min(domain.shape(pair)) > 1]
-        counted = np.cumsum(sorted(map(domain.cells, pairs)))
-        largest = sorted(map(domain.cells, pairs))[: int(np.searchsorted(counted, COUNTED_CELLS, side="right"))]
-        return [pair for pair in pairs if largest and domain.cells(pair) <= largest[-1]]
+        return countable(domain, [pair for pair in combinations(domain.names, 2) if min(domain.shape(pair)) > 1])
 
     def _importance(self, clique: Clique) -> float:
         return self.emphasis if self.target in clique else 1.0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, dot
 
 MEMORY = 20
 DECREASE = 1e-4
@@ -37,7 +37,7 @@ def minimise(
         if calls > WINDOW and values[-1 - WINDOW] - value < progress:
             break
         direction = -_times_inverse_hessian(gradient, pairs)
-        slope = float(gradient @ direction)
+        slope = dot(gradient, direction)
         step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
         while True:
             trial = x + step * direction
@@ -54,7 +54,7 @@ def minimise(
         if not trial_value <= value:
             return x
         moved, turned = trial - x, trial_gradient - gradient
-        curvature = float(moved @ turned)
+        curvature = dot(moved, turned)
         if curvature > 0:
             pairs.append((moved, turned, curvature))
         x, value, gradient = trial, trial_value, trial_gradient
@@ -66,12 +66,12 @@ def _times_inverse_hessian(gradient: FloatArray, pairs: deque[tuple[FloatArray, 
     q = gradient.copy()
     shares = []
     for moved, turned, curvature in reversed(pairs):
-        share = float(moved @ q) / curvature
+        share = dot(moved, q) / curvature
         shares.append(share)
         q -= share * turned
     if pairs:
         _, turned, curvature = pairs[-1]
-        q *= curvature / float(turned @ turned)
+        q *= curvature / dot(turned, turned)
     for (moved, turned, curvature), share in zip(pairs, reversed(shares), strict=True):
-        q += (share - float(turned @ q) / curvature) * moved
+        q += (share - dot(turned, q) / curvature) * moved
     return q

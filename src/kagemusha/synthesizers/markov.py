@@ -70,6 +70,10 @@ def measurements_of(marginals: Sequence[NoisyMarginal]) -> list[Measurement]:
     return [Measurement(m.clique, m.values.astype(np.float64), m.sigma) for m in marginals]
 
 
+MOST_CELLS = 1 << 26
+"""A condition may tie columns together that the model holds apart; its own tree takes at most half a gigabyte."""
+
+
 def condition(field: MarkovField, where: Evidence) -> MarkovField:
     """The field given soft evidence, exactly: its density times the evidence, renormalised."""
     potentials = dict(field.potentials)
@@ -77,7 +81,7 @@ def condition(field: MarkovField, where: Evidence) -> MarkovField:
         for clique, weights in where.items():
             # a combination the condition rules out gets the potential −∞
             potentials[clique] = potentials.get(clique, 0.0) + np.log(weights)
-    given = MarkovField.build(field.domain, 1.0, potentials)
+    given = MarkovField.build(field.domain, 1.0, potentials, max_cells=max(MOST_CELLS, field.tree.cells))
     if given.log_partition == -np.inf:
         raise UsageError("where: no double can fulfil this condition")
     return MarkovField(

@@ -14,7 +14,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.candidates import require_columns
+from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.ceilings import choice_ceilings
 from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
 from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
@@ -29,7 +29,7 @@ class MST(Synthesizer):
     """
 
     name: ClassVar[str] = "mst"
-    summary: ClassVar[str] = "the strongest pairs that form a tree; fast, and exact on wide tables"
+    summary: ClassVar[str] = "the strongest pairs that form a tree; its model stays small on wide tables"
     adaptive: ClassVar[bool] = True
 
     max_megabytes: float = 80.0
@@ -95,4 +95,5 @@ class MST(Synthesizer):
             old, new = part[b], part[a]
             part = {name: new if p == old else p for name, p in part.items()}
         room = self.max_cells - sum(domain.sizes) - sum(map(domain.cells, tree))
-        return [p for p in combinations(domain.names, 2) if part[p[0]] != part[p[1]] and domain.cells(p) <= room]
+        pairs = countable(domain, list(combinations(domain.names, 2)))
+        return [p for p in pairs if part[p[0]] != part[p[1]] and domain.cells(p) <= room]

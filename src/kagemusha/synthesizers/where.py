@@ -108,8 +108,14 @@ def read_where(text: str, schema: Schema) -> list[Group]:
     for name in columns_of(condition):
         if name not in schema.domain:
             raise UsageError(f"where: no column named {name!r}; columns are {', '.join(schema.domain.names)}")
-    parts = condition.parts if isinstance(condition, Both) else (condition,)
-    return [_group(schema, together) for together in _tied(parts)]
+    return [_group(schema, together) for together in _tied(_conjuncts(condition))]
+
+
+def _conjuncts(condition: Condition) -> list[Condition]:
+    """What all has to hold, however it was put in parentheses."""
+    if not isinstance(condition, Both):
+        return [condition]
+    return [part for inner in condition.parts for part in _conjuncts(inner)]
 
 
 def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
@@ -196,7 +202,10 @@ def _number(column: Measured, value: Any) -> float:
             raise UsageError(f"where: {column.name} is compared with {value!r}; write a date as '2024-12-31'") from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"where: {column.name} is a number but is compared with {value!r}")
-    return float(value)
+    number = float(value)
+    if not math.isfinite(number):
+        raise UsageError(f"where: {column.name} is compared with {value!r}; numbers must be finite")
+    return number
 
 
 def _label_holds(column: Labelled, code: int, test: Compare) -> bool:
