@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption
-from kagemusha.cli.output import say, say_json, say_table
+from kagemusha.cli.output import plain, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accountant
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.events import Event
 
 app = typer.Typer(no_args_is_help=True, help="Privacy arithmetic without data: what noise costs and what an ε means.")
+
+LEAST_SCALE = 0.01
+"""Less noise than this hides nobody: one marginal then costs an ε in the thousands."""
 
 Times = Annotated[int, typer.Option("--times", "-n", help="How many marginals are measured with this noise.")]
 Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace or exponential.")]
@@ -57,6 +60,8 @@ def noise(
     from kagemusha.privacy.budget import Budget
 
     Budget(1.0, delta, Adjacency.named(adjacency))
+    if not LEAST_SCALE <= scale < float("inf"):
+        raise UsageError(f"--scale must be at least {LEAST_SCALE} and finite, got {scale:g}")
     events = _events(mechanism, scale, times, Adjacency.named(adjacency))
     costs = {accountant.name: accountant.epsilon(events, delta) for accountant in _accountants(mechanism)}
     if as_json:
@@ -83,6 +88,8 @@ def buy(
     from kagemusha.privacy.calibrate import calibrate
 
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+    if not budget.is_finite:
+        raise UsageError("--epsilon must be finite: an infinite ε needs no noise")
     _events(mechanism, 1.0, times, Adjacency.named(adjacency))
     scales = {
         accountant.name: calibrate(
@@ -125,7 +132,7 @@ def explain(
             [{"false positive rate": r.false_positive_rate, "true positive rate": r.true_positive_rate} for r in rows]
         )
         return
-    say(in_words(budget, Accounting(accounting)))
+    say(plain(in_words(budget, Accounting(accounting))))
     say_table(
         "",
         ["wrongly accuses, of 100 not in the table", "recognises at most, of 100 in it"],

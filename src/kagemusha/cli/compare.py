@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption
-from kagemusha.cli.output import fail, progress_bar, say, say_json, say_table
+from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, check_seed
+from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
 
@@ -41,6 +41,9 @@ def compare(
     from kagemusha.privacy.budget import Budget
     from kagemusha.schema import Schema
 
+    check_seed(seed)
+    if jobs != -1 and jobs < 1:
+        raise UsageError(f"--jobs must be at least 1, or -1 for all cores, got {jobs}")
     comparison = Comparison(
         methods=_listed(methods),
         epsilons=[_number(text) for text in _listed(epsilons)],
@@ -71,7 +74,7 @@ def compare(
         ["score", "method", "ε", "mean", "sd"],
         [[o.score, o.method, f"{o.epsilon:g}", f"{o.mean:.4f}", f"{o.sd:.4f}"] for o in lines],
     )
-    say("\n".join(f"[bold]{path}[/]" for path in files))
+    say("\n".join(f"[bold]{plain(path)}[/]" for path in files))
     say(f"[red]{INTERNAL}[/]")
 
 

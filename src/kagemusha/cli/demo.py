@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kagemusha.cli.options import Epsilon
-from kagemusha.cli.output import say
+from kagemusha.cli.output import plain, say
 from kagemusha.errors import DataError
 from kagemusha.synthesizers.registry import DEFAULT
 
@@ -38,12 +38,14 @@ def demo(
     data, schema = out / "randhie.csv", out / "randhie.toml"
     _load_randhie().to_csv(data, index=False)
     schema.write_bytes(files("kagemusha.cli").joinpath("data/randhie.toml").read_bytes())
-    say(f"[bold]1.[/] {data}: the private table; {schema}: what is public about it")
-    say(f"[bold]2.[/] kagemusha synth {data} --schema {schema} --epsilon {epsilon:g} --out {out}/doubles")
+    say(f"[bold]1.[/] {plain(data)}: the private table; {plain(schema)}: what is public about it")
+    say(
+        f"[bold]2.[/] kagemusha synth {plain(data)} --schema {plain(schema)} --epsilon {epsilon:g} --out {plain(out)}/doubles"
+    )
     synth(data=data, schema=schema, out=out / "doubles", epsilon=epsilon, method=method)
-    say(f"[bold]3.[/] kagemusha verify {out}/doubles")
+    say(f"[bold]3.[/] kagemusha verify {plain(out)}/doubles")
     verify(out / "doubles")
-    say(f"[bold]4.[/] Open {out}/doubles/certificate.html in a browser.")
+    say(f"[bold]4.[/] Open {plain(out)}/doubles/certificate.html in a browser.")
 
 
 def _load_randhie() -> Any:

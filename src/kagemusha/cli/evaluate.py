@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import progress_bar, say, say_json, say_table
+from kagemusha.cli.options import JsonOption, check_seed
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 
 
@@ -46,7 +46,6 @@ def evaluate(
     release already (quality.html).
     """
     import numpy as np
-    from rich.markup import escape
 
     from kagemusha.evaluation.evaluate import INTERNAL
     from kagemusha.evaluation.evaluate import evaluate as run
@@ -62,6 +61,7 @@ def evaluate(
     unknown = [name for name in learner or () if name not in NAMES]
     if unknown:
         raise UsageError(f"--learner {unknown[0]!r} is not one of {', '.join(NAMES)}")
+    check_seed(seed)
     if degree < 1:
         raise UsageError(f"--degree must be at least 1, got {degree}")
     if not force:
@@ -86,9 +86,9 @@ def evaluate(
     if as_json:
         say_json({"report": str(path), **found.to_json()})
         return
-    say(f"[bold]{verdict(found)}[/]")
+    say(f"[bold]{plain(verdict(found))}[/]")
     for sentence in sentences(found):
-        say(f"• {escape(sentence)}")
+        say(f"• {plain(sentence)}")
     say_table("", ["measure", "value", "meaning"], [[f.name, f.value, f.meaning] for f in figures(found)])
-    say(f"[bold]{path}[/]")
+    say(f"[bold]{plain(path)}[/]")
     say(f"[red]{INTERNAL}[/]")

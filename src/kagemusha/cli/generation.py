@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
 
 from kagemusha.cli.options import AdjacencyOption, JsonOption
-from kagemusha.cli.output import progress_bar, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 
 
 def _whole(name: str, value: float) -> int:
-    if value != int(value):
+    if not (math.isfinite(value) and value == int(value)):
         raise UsageError(f"--{name} must be a whole number, got {value}")
     return int(value)
 
@@ -88,4 +89,4 @@ def gaussian_generation(
             f"For ε = {epsilon:g}: noise multiplier {noise.counted:.4g} when generation counts, {noise.ignored_exact:.4g} when it "
             f"does not: {100 * noise.saving_over_exact:.0f} % less noise"
         )
-    say(f"[bold]Holds only if:[/] {ours.assumption()}")
+    say(f"[bold]Holds only if:[/] {plain(ours.assumption())}")

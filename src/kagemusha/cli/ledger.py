@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Policy, ledger_path
-from kagemusha.cli.output import say, say_json, say_table
+from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.ledger_sqlite import SQLiteLedger
@@ -32,7 +31,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
     if as_json:
         say_json(content)
         return
-    say(f"Ledger {book.path}")
+    say(f"Ledger {plain(book.path)}")
     say_table(
         "Caps",
         ["data set", "policy", "ε", "δ", "adjacency", "used"],
@@ -90,7 +89,7 @@ def cap(
     where = ledger_path(ledger, dataset)
     made = "" if where.exists() else " (new)"
     SQLiteLedger(where).set_cap(Cap(name, policy, budget))
-    say(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}")
+    say(plain(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}"))
 
 
 @app.command()
@@ -111,8 +110,8 @@ def export(
     if out is None:
         say_json(content)
     else:
-        write_whole(out, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-        say(f"{out}: {len(content['releases'])} releases of ledger {book.path}")
+        write_whole(out, (json_text(content) + "\n").encode())
+        say(plain(f"{out}: {len(content['releases'])} releases of ledger {book.path}"))
 
 
 def _open(ledger: Path) -> SQLiteLedger:

@@ -40,6 +40,20 @@ Options = Annotated[
 ]
 
 
+def check_rows(rows: int | None) -> None:
+    """Refuse a number of rows that no table can have, before anything is read or paid for."""
+    from kagemusha.synthesizers.model import MAX_ROWS
+
+    if rows is not None and not 1 <= rows <= MAX_ROWS:
+        raise UsageError(f"--rows must be at least 1 and at most {MAX_ROWS:,}, got {rows}")
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a seed that the generator does not take."""
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed must be at least 0, got {seed}")
+
+
 def ledger_path(ledger: Path | None, data: str | Path | None) -> Path:
     """The ledger to use for a data set: the one named, else the one beside its file, else the one in this folder."""
     if ledger is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,30 +18,54 @@ def fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def plain(value: object) -> str:
+    """A name or path from outside as `say` shows it letter by letter: square brackets are no markup."""
+    from rich.markup import escape
+
+    return escape(str(value))
+
+
 def say(text: str = "") -> None:
-    """A line for a person, with rich markup."""
+    """A line for a person, with rich markup; whatever comes from outside goes in through `plain`."""
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=True).print(text)
+    Console(highlight=False, soft_wrap=True, emoji=False).print(text)
 
 
 def say_json(data: Any) -> None:
     """One JSON document on the output stream."""
-    sys.stdout.write(json.dumps(data, indent=1, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(json_text(data) + "\n")
+
+
+def json_text(data: Any) -> str:
+    """Strict JSON: infinity is the text "inf", as in a certificate, and what is not a number is null."""
+    return json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None if math.isnan(data) else str(float(data))
+    return data
 
 
 def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A small table; numbers are set to the right."""
+    """A small table, every cell shown letter by letter; numbers are set to the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold", pad_edge=False)
+    heading = Text(title, style="bold") if title else None
+    table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[i]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     Console(highlight=False).print(table)
 
 
@@ -63,7 +88,7 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     bar = Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("left"),

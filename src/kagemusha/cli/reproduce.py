@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.output import say
+from kagemusha.cli.output import plain, say
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables and figures, the printed numbers next to ours.")
 
@@ -23,8 +23,8 @@ def gaussian_rdp(
     from kagemusha.reproduce.gaussian_rdp import reproduce
 
     report = reproduce(out, quick)
-    say(report.markdown())
-    say(f"Written to {out}")
+    say(plain(report.markdown()))
+    say(f"Written to {plain(out)}")
     if not report.passed:
         raise typer.Exit(1)
 
@@ -45,6 +45,6 @@ def aim(
         report = reproduce(out, quick=quick, progress=progress)
     for claim in report.claims:
         say(
-            f"[{'green' if claim.holds else 'red'}]{'holds' if claim.holds else 'FAILS'}[/]  {claim.text}: {claim.found}"
+            f"[{'green' if claim.holds else 'red'}]{'holds' if claim.holds else 'FAILS'}[/]  {plain(claim.text)}: {plain(claim.found)}"
         )
-    say(f"Written to {out}/report.md")
+    say(f"Written to {plain(out)}/report.md")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import say, say_json
+from kagemusha.cli.output import plain, say, say_json
 from kagemusha.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: columns, categories, bounds, bins.")
@@ -34,8 +34,8 @@ def propose(
         raise UsageError(f"{path} already exists; choose another --out or add --force")
     schema = propose_kinds(data) if open_facts else draft(data)
     schema.save(path)
-    say(f"{path}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
-    say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {path}`.")
+    say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
+    say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {plain(path)}`.")
 
 
 @app.command()
@@ -58,9 +58,9 @@ def check(
     else:
         for finding in findings:
             colour = {"derived": "red", "open": "red", "warning": "yellow"}[finding.level]
-            say(f"[{colour}]{finding.level:<8}[/] [bold]{finding.column}[/]: {finding.text}")
+            say(f"[{colour}]{finding.level:<8}[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
     derived = [f for f in findings if f.level == "derived"]
     if derived:
         raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
     if not as_json and not any(f.level == "open" for f in findings):
-        say(f"{schema}: {len(declared)} columns, everything declared: a release with it is private end to end")
+        say(f"{plain(schema)}: {len(declared)} columns, everything declared: a release with it is private end to end")

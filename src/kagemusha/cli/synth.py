@@ -16,10 +16,12 @@ from kagemusha.cli.options import (
     LedgerOption,
     Options,
     Policy,
+    check_rows,
+    check_seed,
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import progress_bar, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.synthesizers.registry import DEFAULT, names
@@ -44,6 +46,7 @@ def plan(
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
 
+    check_rows(rows)
     declared = Schema.load(schema)
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     synthesizer = create(method, **parse_options(option))
@@ -69,9 +72,9 @@ def plan(
     say(f"[bold]{method}[/]: {synthesizer.summary}")
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
-    say(f"In words    {in_words(budget, synthesizer.accounting)}")
+    say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(
-        f"Columns     {len(declared.domain)} ({', '.join(declared.domain.names[:8])}{', …' if len(declared.domain) > 8 else ''})"
+        f"Columns     {len(declared.domain)} ({plain(', '.join(declared.domain.names[:8]))}{', …' if len(declared.domain) > 8 else ''})"
     )
     say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
     say(f"Time        about {_duration(cost.seconds)}")
@@ -84,7 +87,7 @@ def plan(
     derived = declared.derived_facts()
     if derived:
         say(
-            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {schema}`"
+            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {plain(schema)}`"
         )
     say("Nothing was read and nothing was spent.")
 
@@ -149,9 +152,16 @@ def synth(
         )
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     synthesizer = create(method, **parse_options(option))
-    if rows is not None and rows < 1:
-        raise UsageError(f"--rows must be at least 1, got {rows}")
+    check_rows(rows)
+    check_seed(seed)
     declared = Schema.load(schema)
+    if discover is not None:
+        if not 0 < discover < 1:
+            raise UsageError(f"--discover must be greater than 0 and less than 1, got {discover}")
+        if not declared.open_facts():
+            raise UsageError(
+                f"--discover {discover:g} has nothing to find: {schema} leaves no categories or bounds open"
+            )
     folder = out or Path(f"{data.stem}-doubles")
     if folder.exists() and not force:
         raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
@@ -194,16 +204,16 @@ def synth(
             }
         )
         return
-    say(f"[bold]{folder}[/]")
+    say(f"[bold]{plain(folder)}[/]")
     say(f"  synthetic.{kind:<12} {rows or model.rows:,} doubles")
     say("  certificate.html       what was promised, for people")
     say("  certificate.json       the same, for `kagemusha verify`")
     say("  quality.html           what the doubles can be used for, by their expected error (quality.json: the same)")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
     if certificate.broken_because:
-        say("[red bold]ε = ∞: this is not a private release.[/] " + "; ".join(certificate.broken_because))
+        say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
     else:
-        say(f"Promise kept: {budget.in_words()}. Ledger: {where}")
+        say(f"Promise kept: {budget.in_words()}. Ledger: {plain(where)}")
 
 
 def _require_writable(folder: Path) -> None:
@@ -238,10 +248,14 @@ def sample(
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
+    check_rows(rows)
+    check_seed(seed)
+    if where is not None and not where.strip():
+        raise UsageError("--where is empty; leave it out to draw from everybody")
     loaded = load_model(model)
     table = loaded.sample(rows, rng=np.random.default_rng(seed), where=where, like="pyarrow")
     write_table(table, out)
     if as_json:
         say_json({"file": str(out), "rows": table.num_rows})
     else:
-        say(f"{out}: {table.num_rows:,} doubles")
+        say(f"{plain(out)}: {table.num_rows:,} doubles")

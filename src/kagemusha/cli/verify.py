@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import say, say_json
+from kagemusha.cli.output import plain, say, say_json
 from kagemusha.errors import VerifyError
 from kagemusha.privacy.certificate import Certificate
 from kagemusha.privacy.verify import Check
@@ -46,7 +46,7 @@ def verify(
     else:
         for check in checks:
             mark = "[green]ok[/]    " if check.passed else "[red]FAILED[/]"
-            say(f"{mark} {check.what}: {check.detail}")
+            say(f"{mark} {plain(check.what)}: {plain(check.detail)}")
     if not all_passed(checks):
         wrong = ", ".join(check.what for check in checks if not check.passed)
         raise VerifyError(f"{path}: does not hold: {wrong}")

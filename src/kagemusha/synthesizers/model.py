@@ -26,6 +26,9 @@ from kagemusha.synthesizers.protocol import Evidence, Generator, PairScores, Rou
 from kagemusha.synthesizers.released import read_interactions, read_scores, write_interactions, write_scores
 from kagemusha.synthesizers.where import read_where
 
+MAX_ROWS = 10**9
+"""The longest synthetic table that may be asked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -61,8 +64,8 @@ class Model:
     ) -> IntArray:
         """Synthetic rows as codes."""
         count = self.rows if rows is None else rows
-        if not (isinstance(count, int | np.integer) and count >= 1):
-            raise UsageError(f"rows must be a whole number of at least 1, got {count}")
+        if not (isinstance(count, int | np.integer) and 1 <= count <= MAX_ROWS):
+            raise UsageError(f"rows must be a whole number of at least 1 and at most {MAX_ROWS:,}, got {count}")
         return self.generator.sample(int(count), rng=rng or np.random.default_rng(), where=where)
 
     def sample(

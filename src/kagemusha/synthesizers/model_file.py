@@ -5,10 +5,12 @@ Every array is read with pickling refused, and nothing larger than what the file
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,12 @@ FORMAT = "kagemusha-model/1"
 _DESCRIPTION = "model.json"
 _MAX_BYTES = 8 << 30
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+
+_DAMAGE = (
+    *(OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What reading a damaged file can raise; RuntimeError covers the encryption and packing that zipfile does not know."""
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -62,7 +70,7 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
         raise
     except FileNotFoundError:
         raise DataError(f"model {path}: no such file") from None
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
+    except _DAMAGE as error:
         raise DataError(f"model {path}: not a model file ({type(error).__name__})") from None
 
 
@@ -81,14 +89,17 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is either complete or absent, also when the disk is full."""
     part = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise OutputError(f"{path}: could not be written ({error.strerror})") from None
     except BaseException:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
 from kagemusha.privacy.budget import Budget
@@ -38,6 +39,11 @@ def noise_of_pairs(
     """
     if not pairs or not budget.is_finite:
         return None
+    cost = share * Filter(budget, accounting).total
+    if cost <= 0:
+        raise UsageError(
+            f"epsilon must be larger: at δ = {budget.delta:g}, {budget.epsilon:g} buys no measurement at all"
+        )
     # Σ σ_p n_p is least for ρ_p ∝ n_p^(2/3), and is then σ(ρ) (Σ n_p^(2/3))^(3/2)
     spread = math.pow(math.fsum(math.pow(domain.cells(pair), 2 / 3) for pair in pairs), 1.5)
-    return cell_error(budget.adjacency, share * Filter(budget, accounting).total) * spread / len(pairs)
+    return cell_error(budget.adjacency, cost) * spread / len(pairs)

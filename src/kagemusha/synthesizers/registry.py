@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from kagemusha.errors import UsageError
 from kagemusha.synthesizers.protocol import Synthesizer
@@ -29,6 +32,14 @@ _PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 """Names for a method with some choices made."""
 
 DEFAULT = "kage"
+
+_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int, np.integer)),
+    "float": ("a number", (int, float, np.integer, np.floating)),
+    "str": ("text", (str,)),
+    "bool": ("True or False", (bool, np.bool_)),
+    "None": ("None", (type(None),)),
+}
 
 
 def names() -> tuple[str, ...]:
@@ -58,5 +69,22 @@ def create(name: str, **parameters: Any) -> Synthesizer:
     if unknown:
         choices = ", ".join(known) or "none"
         raise UsageError(f"method {name!r} has no option {unknown[0]!r}; its options are: {choices}")
+    for field in fields(cls):  # type: ignore[arg-type]
+        if field.name in parameters:
+            _check_kind(name, field.name, str(field.type), parameters[field.name])
     preset = _PRESETS[name][1] if name in _PRESETS else {}
     return cls(**{**preset, **parameters})
+
+
+def _check_kind(method: str, option: str, kind: str, value: Any) -> None:
+    """Refuse a value of another kind than the option is declared with; ranges are the method's own to check."""
+    kinds = kind.split(" | ")
+    if not all(one in _KINDS for one in kinds):
+        return  # a class of its own, which the method reads
+    if isinstance(value, bool):  # to Python a number, to a person none
+        fits = "bool" in kinds
+    else:
+        fits = any(isinstance(value, _KINDS[one][1]) for one in kinds)
+    if not fits or (isinstance(value, float | np.floating) and not math.isfinite(value)):
+        wanted = " or ".join(_KINDS[one][0] for one in kinds)
+        raise UsageError(f"option {option!r} of method {method!r} must be {wanted}, got {value!r}")
