@@ -32,13 +32,13 @@ class Discriminator:
 
 def discriminate(
     real: CodedTable, synthetic: CodedTable, *, max_rows: int = 20_000, rng: np.random.Generator | None = None
-) -> Discriminator:
-    """Train gradient boosting on equally many rows of both sides; below chance counts as chance."""
+) -> Discriminator | None:
+    """Train gradient boosting on equally many rows of both sides; below chance counts as chance. None: too few rows to tell."""
     same_columns(real, synthetic)
     rng = rng or np.random.default_rng(0)
     rows = min(max_rows, real.rows, synthetic.rows)
     if rows < 2 * FOLDS:
-        return Discriminator(0.5, rows)
+        return None
     model = need("sklearn.ensemble").HistGradientBoostingClassifier(random_state=0)
     sides = [side.sampled(rows, rng) for side in (real, synthetic)]
     x = np.concatenate([np.stack(side.columns, axis=1).astype(np.float32) for side in sides])

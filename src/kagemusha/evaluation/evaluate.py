@@ -99,7 +99,7 @@ class Evaluation:
                 {
                     "target": u.target,
                     "synthetic": {n: dict(s) for n, s in u.synthetic.items()},
-                    "real (ceiling)": {n: dict(s) for n, s in u.ceiling.items()},
+                    "real": {n: dict(s) for n, s in u.real.items()},
                     "same answer for everybody (floor)": dict(u.floor),
                 }
                 for u in self.utilities

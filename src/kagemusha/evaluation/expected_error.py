@@ -21,7 +21,7 @@ from kagemusha.schema import Clique
 from kagemusha.synthesizers.model import Model
 
 LEVEL = 0.9
-"""How often an interval holds the error."""
+"""How often an interval is made to hold the error; where it was measured is in docs/decisions/040-evaluation.md."""
 
 Z95 = 1.6448536269514722
 
@@ -29,14 +29,14 @@ UNKNOWN = 2 / math.e
 """E|X − 1| of an exponential X with mean 1: what is believed of a share nobody measured."""
 
 USE, CARE = 0.10, 0.30
-"""A pair whose error is surely below USE may be used; below CARE, with care. Half of it is the share of doubles that
+"""A pair whose upper end is at most USE may be used; at most CARE, with care. Half of it is the share of doubles that
 stand in a wrong cell: 5 and 15 of 100."""
 
 POOLED = 0.3
 """A model joins all measurements, so it may be better than one of them alone lets expect; seldom by more than this."""
 
 MOST_PAIRS = 5000
-"""Pairs looked at, those with measurements first; all of them in tables of up to a hundred columns."""
+"""Pairs looked at, those with measurements first: all of them in tables of up to a hundred columns. The page says if there are more."""
 
 LARGEST = 2**22
 """Pairs with more cells are not laid out; what can be told of them comes from their columns."""

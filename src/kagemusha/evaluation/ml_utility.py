@@ -24,13 +24,17 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Utility:
-    """Scores on real rows that no training saw, of every algorithm trained on either side."""
+    """Scores on real rows of every algorithm trained on either side.
+
+    Training on real rows does not use the test rows. The doubles were made from the whole table, test rows included, so
+    the score of real rows is a comparison and no ceiling.
+    """
 
     target: str
     labels: bool
     """Whether the target is a label; else a number."""
     synthetic: Mapping[str, Scores]
-    ceiling: Mapping[str, Scores]
+    real: Mapping[str, Scores]
     """The same algorithms trained on real rows."""
     floor: Scores
     """Answering the same for everybody: the most frequent label, or the mean."""
@@ -66,7 +70,7 @@ def utility(
         target,
         has_labels(real, target),
         synthetic=run(synthetic.sampled(max_rows, rng), test, target, models=models),
-        ceiling=run(train, test, target, models=models),
+        real=run(train, test, target, models=models),
         floor=_floor(train, test, target),
     )
 

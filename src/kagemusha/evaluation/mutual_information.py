@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.projectable import Projectable, in_batches, project_many, same_columns, shares
+from kagemusha.evaluation.projectable import CodedTable, Projectable, in_batches, project_many, same_columns, shares
 
 
 def mutual_information(joint: FloatArray) -> float:
@@ -17,6 +17,13 @@ def mutual_information(joint: FloatArray) -> float:
     independent = np.outer(p.sum(axis=1), p.sum(axis=0))
     occurs = p > 0
     return max(0.0, float((p[occurs] * np.log(p[occurs] / independent[occurs])).sum()))
+
+
+def chance_information(joint: FloatArray) -> float:
+    """What independent columns would show on average in n rows, about (r − 1)(c − 1) / 2n for r and c codes that occur."""
+    rows, columns = (int(np.count_nonzero(joint.sum(axis=axis))) for axis in (1, 0))
+    total = float(joint.sum())
+    return (rows - 1) * (columns - 1) / (2 * total) if total > 0 else 0.0
 
 
 def entropy(table: FloatArray) -> float:
@@ -32,10 +39,17 @@ class InformationMatrix:
 
     names: tuple[str, ...]
     values: FloatArray
+    chance: FloatArray
+    """How much of it chance alone would show; nothing in a model, which is no sample."""
 
     def pairs(self) -> FloatArray:
         """The values above the diagonal."""
         return self.values[np.triu_indices(len(self.names), k=1)]
+
+    def beyond_chance(self) -> float:
+        """The sum over pairs, each without what chance alone would show."""
+        chance = self.chance[np.triu_indices(len(self.names), k=1)]
+        return float(np.maximum(0.0, self.pairs() - chance).sum())
 
     def mean_absolute_difference(self, other: InformationMatrix) -> float:
         """Over all pairs; 0 for a table of one column."""
@@ -46,14 +60,16 @@ class InformationMatrix:
 def information_matrix(thing: Projectable) -> InformationMatrix:
     """The matrix of a table or a model."""
     domain = thing.domain
-    values = np.zeros((len(domain), len(domain)))
+    values, chance = np.zeros((2, len(domain), len(domain)))
     for axis, table in enumerate(project_many(thing, [(name,) for name in domain])):
         values[axis, axis] = entropy(table)
     for batch in in_batches(domain, list(combinations(domain.names, 2))):
         for (a, b), joint in zip(batch, project_many(thing, batch), strict=True):
             i, j = domain.axis(a), domain.axis(b)
             values[i, j] = values[j, i] = mutual_information(joint)
-    return InformationMatrix(domain.names, values)
+            if isinstance(thing, CodedTable):
+                chance[i, j] = chance[j, i] = chance_information(joint)
+    return InformationMatrix(domain.names, values, chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +85,10 @@ class InformationComparison:
         return self.real.mean_absolute_difference(self.synthetic)
 
     @property
-    def kept(self) -> float:
-        """Synthetic over real mutual information, summed over pairs; 1 where there is none to keep."""
-        total = float(self.real.pairs().sum())
-        return float(self.synthetic.pairs().sum()) / total if total > 1e-12 else 1.0
+    def kept(self) -> float | None:
+        """Synthetic over real mutual information beyond chance, summed over pairs; None where there is none to keep."""
+        total = self.real.beyond_chance()
+        return self.synthetic.beyond_chance() / total if total > 1e-12 else None
 
 
 def compare_information(real: Projectable, synthetic: Projectable) -> InformationComparison:

@@ -143,7 +143,7 @@ def _utility(one: Utility) -> dict[str, Any]:
         "rows": [
             {
                 "name": in_words(name, labels=one.labels),
-                "cells": [(f"{one.synthetic[name][s]:.3f}", f"{one.ceiling[name][s]:.3f}") for s in scores],
+                "cells": [(f"{one.synthetic[name][s]:.3f}", f"{one.real[name][s]:.3f}") for s in scores],
             }
             for name in one.synthetic
         ],

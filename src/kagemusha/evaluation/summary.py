@@ -46,11 +46,12 @@ def figures(evaluation: Evaluation) -> list[Figure]:
     ]
     information = evaluation.information
     if len(information.real.names) > 1:
+        kept = "" if information.kept is None else f"; {percent(information.kept, 0)} of what exceeds chance is there"
         found.append(
             Figure(
                 "mutual information",
                 f"{information.mean_absolute_difference:.4f}",
-                f"mean difference over pairs, in nats; {percent(information.kept, 0)} of the real dependence is there",
+                f"mean difference over pairs, in nats{kept}",
             )
         )
     found.append(
@@ -105,13 +106,13 @@ def _about_columns(evaluation: Evaluation) -> str:
 def _about_utility(one: Utility) -> str:
     score = one.headline
     best = max(one.synthetic, key=lambda name: one.synthetic[name][score])
-    reached, ceiling, floor = one.synthetic[best][score], one.ceiling[best][score], one.floor[score]
+    reached, people, floor = one.synthetic[best][score], one.real[best][score], one.floor[score]
     name = in_words(best, labels=one.labels)
-    shown = (percent(v) if one.labels else f"{round(v, 3) + 0.0:.3f}" for v in (reached, ceiling, floor))
+    shown = (percent(v) if one.labels else f"{round(v, 3) + 0.0:.3f}" for v in (reached, people, floor))
     what = "accuracy" if one.labels else "R²"
     text = "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for everybody {}."
-    reached_text, ceiling_text, floor_text = shown
-    return text.format(one.target, name, what, reached_text, ceiling_text, floor_text)
+    reached_text, people_text, floor_text = shown
+    return text.format(one.target, name, what, reached_text, people_text, floor_text)
 
 
 def _about_gaps(evaluation: Evaluation) -> list[str]:

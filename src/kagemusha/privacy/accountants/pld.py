@@ -1,7 +1,8 @@
 """Numerical composition of privacy loss distributions, through dp-accounting.
 
-For a schedule fixed in advance this is the tightest of the accountants. When later steps were chosen after seeing
-earlier answers it describes the schedule that happened, which is a diagnostic and not a guarantee.
+For a schedule fixed in advance this is often the tightest of the accountants, not always: it rounds losses up to a grid.
+When later steps were chosen after seeing earlier answers it describes the schedule that happened, which is a
+diagnostic and not a guarantee.
 """
 
 from __future__ import annotations
