@@ -20,6 +20,7 @@ from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
 from kagemusha.privacy.verify import all_passed, verify
 from kagemusha.release.discovery import DELTA_SHARE, Finder, close_schema, threshold
+from kagemusha.release.grid import first_grid, second_grid
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Real, Schema
 from kagemusha.sources import open_table
 from kagemusha.sources.open_table import OpenTable, ValueCounts
@@ -337,3 +338,23 @@ def test_adult_loses_little_when_only_kinds_are_declared(data_folder: Path, meth
             distances.append(np.abs(counts[0] - counts[1]).sum() / len(table))
         errors.append(np.mean(distances))
     assert errors[0] <= 1.25 * errors[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_spread_over_many_cells_are_found_together(seed: int) -> None:
+    """No single year stands out of the noise here; all together they do."""
+    rng = np.random.default_rng(seed)
+    edges = first_grid(Date("born"))
+    counts = np.zeros(len(edges) - 1)
+    counts[1925 - 1800 : 2023 - 1800] = 300
+    sigma = 130.0
+    grid = second_grid(Date("born"), edges, counts + rng.normal(0, sigma, len(counts)), sigma)
+    assert 1890 <= grid[0].year <= 1930
+    assert 2015 <= grid[-1].year <= 2060
+
+
+def test_bounds_are_never_made_of_noise() -> None:
+    edges = first_grid(Date("born"))
+    noise = np.random.default_rng(0).normal(0, 1e4, len(edges) - 1)
+    with pytest.raises(UsageError, match="'born': no value stands out"):
+        second_grid(Date("born"), edges, noise, 1e4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,10 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.ledger import Cap
 from kagemusha.privacy.ledger_sqlite import open_ledger
 from kagemusha.schema import Category, Integer, Real, Schema
+from kagemusha.schema.domain import Domain
 from kagemusha.sources import open_source
+from kagemusha.synthesizers.bundle import write_bundle
+from kagemusha.synthesizers.candidates import COUNTED_CELLS, countable
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 
@@ -135,3 +139,49 @@ def test_a_file_that_changed_is_no_retry(tmp_path: Path) -> None:
         fit(SIMPLE, path, BUDGET, **asked)
     ledger.set_cap(Cap(str(path.resolve()), "default", Budget(3.0, 1e-9)))
     assert fit(SIMPLE, path, BUDGET, key="november", **asked).rows > 700
+
+
+@pytest.mark.parametrize("method", ["kage", "mst"])
+def test_pairs_of_equal_size_that_cannot_be_counted_together_do_not_all_come_back(method: str) -> None:
+    domain = Schema(
+        [Category(f"c{i}", categories=tuple(range(5000)), out_of_domain="missing", missing=True) for i in range(8)]
+    ).domain
+    pairs = countable(domain, list(combinations(domain.names, 2)))
+    assert 0 < sum(map(domain.cells, pairs)) <= COUNTED_CELLS
+    assert len(pairs) == 5  # of 28
+    create(method).plan(domain, BUDGET)
+
+
+def test_a_column_too_wide_for_any_model_is_refused_before_it_is_paid() -> None:
+    wide = Domain(("a", "b"), (2**24, 2))
+    with pytest.raises(ModelTooLarge, match="the columns alone need"):
+        SIMPLE.plan(wide, BUDGET)
+
+
+def test_a_policy_of_another_name_does_not_pass_the_cap(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    asked = {"schema": SCHEMA, "ledger": ledger, "dataset": "d"}
+    fit(SIMPLE, people(), BUDGET, **asked)
+    with pytest.raises(CapReached, match="no policy 'defualt'; it has 'default'"):
+        fit(SIMPLE, people(), BUDGET, policy="defualt", **asked)
+    ledger.set_cap(Cap("d", "research", BUDGET))
+    fit(SIMPLE, people(), BUDGET, policy="research", **asked)
+
+
+@pytest.mark.parametrize("stranger", ["patients.csv", "kagemusha-ledger.db", "notes"])
+def test_a_release_replaces_releases_only(tmp_path: Path, stranger: str) -> None:
+    model = fit(SIMPLE, people(), BUDGET, schema=SCHEMA)
+    folder = tmp_path / "doubles"
+    write_bundle(model, folder)
+    with pytest.raises(UsageError, match="already exists"):
+        write_bundle(model, folder)
+    write_bundle(model, folder, replace=True, rows=3)
+    (folder / stranger).write_text("mine")
+    with pytest.raises(UsageError, match=f"holds '{stranger}'"):
+        write_bundle(model, folder, replace=True)
+    assert (folder / stranger).read_text() == "mine"
+    lone = tmp_path / "other"
+    lone.mkdir()
+    (lone / "synthetic.csv").write_text("a table, but no release")
+    with pytest.raises(UsageError, match="is not a release"):
+        write_bundle(model, lone, replace=True)

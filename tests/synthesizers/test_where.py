@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from kagemusha.errors import UsageError
+from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.graphical import MarkovField
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
+from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import Model, create, fit
+from kagemusha.synthesizers.markov import condition
 
 SCHEMA = Schema(
     [
@@ -141,3 +145,33 @@ def test_the_ends_of_a_range_of_rounded_numbers_are_kept_to_the_last_digit(condi
     drawn = model.sample(20_000, where=condition, rng=np.random.default_rng(1))["x"].to_numpy()
     assert REALS[condition](drawn).all()
     assert np.array_equal(drawn, drawn.round(1))
+
+
+def test_parentheses_change_nothing(model: Model) -> None:
+    plain, nested = (
+        model.sample(200, where=w, rng=np.random.default_rng(3))
+        for w in ("sex = 'F' and age > 50 and bmi < 40", "(sex = 'F' and (age > 50)) and bmi < 40")
+    )
+    assert plain.equals(nested)
+
+
+def test_a_condition_beyond_all_numbers_is_a_mistake(model: Model) -> None:
+    with pytest.raises(UsageError, match="must be finite"):
+        model.sample(5, where="age < 1e999")
+
+
+def test_a_condition_that_ties_too_much_together_is_refused_with_the_size() -> None:
+    names = [f"c{i}" for i in range(12)]
+    field = MarkovField.build(Domain(tuple(names), (40,) * 12), 100.0, {p: np.zeros((40, 40)) for p in pairwise(names)})
+    assert condition(field, {}).tree.cells == field.tree.cells
+    tied = {pair: np.ones((40, 40)) for pair in combinations(names, 2)}
+    with pytest.raises(ModelTooLarge):
+        condition(field, tied)
+
+
+def test_a_normal_model_does_not_search_for_ever() -> None:
+    schema = Schema([Real(name, lower=-10, upper=10, bins=20) for name in "abc"])
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 3)), columns=list("abc"))
+    model = fit(create("gaussian"), table, Budget(20.0, 1e-6), schema=schema, simulation=1)
+    with pytest.raises(UsageError, match="fulfil this condition"):
+        model.sample(5, where="a > 3 and b > 3 and c > 3")

@@ -13,6 +13,9 @@ from kagemusha.cli.output import plain, say
 from kagemusha.errors import DataError
 from kagemusha.synthesizers.registry import DEFAULT
 
+MADE = {"randhie.csv", "randhie.toml", "doubles", *(f"kagemusha-ledger.db{end}" for end in ("", "-wal", "-shm"))}
+"""What a demo leaves in its folder."""
+
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder to work in.")] = Path("kagemusha-demo"),
@@ -33,6 +36,9 @@ def demo(
     if out.exists():
         if not force:
             raise UsageError(f"{out} already exists; choose another --out or add --force to replace it")
+        strangers = sorted({entry.name for entry in out.iterdir()} - MADE) if out.is_dir() else [out.name]
+        if strangers:
+            raise UsageError(f"{out} holds {strangers[0]!r}, which no demo made; choose another --out")
         shutil.rmtree(out)
     out.mkdir(parents=True)
     data, schema = out / "randhie.csv", out / "randhie.toml"

@@ -142,7 +142,7 @@ def synth(
     from kagemusha.privacy.ledger_sqlite import open_ledger
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source, open_table
-    from kagemusha.synthesizers.bundle import write_bundle
+    from kagemusha.synthesizers.bundle import require_replaceable, write_bundle
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
 
@@ -163,8 +163,7 @@ def synth(
                 f"--discover {discover:g} has nothing to find: {schema} leaves no categories or bounds open"
             )
     folder = out or Path(f"{data.stem}-doubles")
-    if folder.exists() and not force:
-        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+    require_replaceable(folder, replace=force)
     source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
     _require_writable(folder)
     where = ledger_path(ledger, data)
@@ -238,6 +237,7 @@ def sample(
         typer.Option(help="Only doubles for whom this holds, drawn exactly: \"age > 60 and sex = 'F'\"."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For a reproducible table; sampling reads no private data.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw more doubles from a released model. Costs no privacy and may be repeated."""
@@ -248,6 +248,8 @@ def sample(
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; choose another --out or add --force to replace it")
     check_rows(rows)
     check_seed(seed)
     if where is not None and not where.strip():

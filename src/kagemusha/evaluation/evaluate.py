@@ -168,5 +168,5 @@ def evaluate(
         told,
         utilities,
         model,
-        expected_error(model) if model is not None else None,
+        expected_error(model, rows=doubles.rows) if model is not None else None,
     )

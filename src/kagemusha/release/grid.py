@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
+from kagemusha.errors import UsageError
 from kagemusha.schema import Date, Integer, Measured, Moment, Real
 
 BINS = 32
@@ -70,17 +71,21 @@ def on_grid(column: Any, edges: Edges) -> Any:
 
 
 def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Edges:
-    """Finer edges between the outermost cells whose noisy count stands out.
+    """Finer edges between the outermost cells, or runs of cells, whose noisy count stands out.
 
-    The end cells of the first grid hold whatever lies beyond it and do not count, unless the bound is declared.
+    The end cells of the first grid hold whatever lies beyond it and do not count, unless the bound is declared. Where
+    nothing stands out at all there are no bounds to be had: a `UsageError`, rather than bounds made of noise.
     """
     first = 0 if column.lower is not None or len(counts) < 3 else 1
     last = len(counts) - (0 if column.upper is not None or len(counts) < 3 else 1)
-    standing = first + np.flatnonzero(counts[first:last] > _stands_out(len(counts), sigma))
-    if not len(standing):
-        standing = np.array([first + int(np.argmax(counts[first:last]))])
-    low = 0 if column.lower is not None else int(standing[0])
-    high = len(counts) if column.upper is not None else int(standing[-1]) + 1
+    start, end = (0, last - first) if last - first == 1 else _standing(counts[first:last], sigma)
+    if end == start and (column.lower is None or column.upper is None):
+        raise UsageError(
+            f"column {column.name!r}: no value stands out of the noise, so its bounds cannot be found with this share of "
+            "the budget; declare them, or ask for a larger share (--discover)"
+        )
+    low = 0 if column.lower is not None else first + start
+    high = len(counts) if column.upper is not None else first + end
     coarse = _axis(on_grid(column, edges))[low : high + 1]
     parts = [np.linspace(a, b, _SPLITS + 1) for a, b in pairwise(coarse)]
     width = float(coarse[-1] - coarse[0])
@@ -93,6 +98,34 @@ def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> 
     # powers of two crowd around zero; edges much closer than a bin could be are one
     apart = np.append(True, np.diff(rising) > _CLOSEST * width)
     return _from_axis(column, rising[apart].tolist())
+
+
+def _standing(counts: FloatArray, sigma: float) -> tuple[int, int]:
+    """From where to where the narrowest runs of 1, 2, 4, … cells reach whose sums stand out; (0, 0) if none does.
+
+    Values spread over many cells stand out together long before any one cell does. What lies next to them on either
+    side belongs to them as far as its sum still rises out of the noise.
+    """
+    found: list[tuple[int, int]] = []
+    width = 1
+    while width < 2 * len(counts):
+        starts = np.arange(0, len(counts), width)
+        sums = np.add.reduceat(counts, starts)
+        level = math.sqrt(width) * _stands_out(2 * len(counts), sigma)
+        for start in starts[sums > level].tolist():
+            if not any(start <= inner < start + width for inner, _ in found):
+                found.append((start, min(start + width, len(counts))))
+        width *= 2
+    if not found:
+        return 0, 0
+    start, end = min(f[0] for f in found), max(f[1] for f in found)
+    return start - _fringe(counts[:start][::-1], sigma), end + _fringe(counts[end:], sigma)
+
+
+def _fringe(outside: FloatArray, sigma: float) -> int:
+    """How many cells, counted outwards, still belong to what stands out."""
+    rise = np.cumsum(outside) - 4.0 * sigma * np.sqrt(np.arange(1, len(outside) + 1))
+    return int(np.argmax(rise)) + 1 if len(rise) and rise.max() > 0 else 0
 
 
 def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Any:

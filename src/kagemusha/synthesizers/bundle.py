@@ -19,6 +19,10 @@ from kagemusha.synthesizers.model import Model
 CERTIFICATE = "certificate.json"
 MODEL = "model.kage"
 SCHEMA = "schema.toml"
+RELEASED = frozenset(
+    {CERTIFICATE, PAGE_NAME, MODEL, SCHEMA, "synthetic.csv", "synthetic.parquet", "quality.html", "quality.json"}
+)
+"""Every name that a release may write."""
 
 
 def write_table(table: Any, path: Path) -> None:
@@ -28,6 +32,7 @@ def write_table(table: Any, path: Path) -> None:
     form = "FORMAT parquet" if path.suffix.lower() == ".parquet" else "FORMAT csv, HEADER true"
     part = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with duckdb.connect() as connection:
             connection.register("doubles", table)
             # DuckDB quotes only what needs it, as most spreadsheets and the original files do
@@ -54,8 +59,7 @@ def write_bundle(
     extra: Mapping[str, bytes] | None = None,
 ) -> Certificate:
     """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them."""
-    if folder.exists() and not replace:
-        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+    require_replaceable(folder, replace=replace)
     with _whole_folder(folder) as part:
         name = f"synthetic.{file_kind}"
         write_table(model.sample(rows, rng=np.random.default_rng(), like="pyarrow"), part / name)
@@ -70,9 +74,25 @@ def write_bundle(
     return certificate
 
 
+def require_replaceable(folder: Path, *, replace: bool) -> None:
+    """A release may take the place of a release, never of anything else: the private table may lie there."""
+    if not folder.exists():
+        return
+    if not replace:
+        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
+    strangers = sorted(names - RELEASED) or sorted(names if CERTIFICATE not in names else ())
+    if strangers:
+        raise UsageError(
+            f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose another "
+            "--out"
+        )
+
+
 @contextmanager
 def _whole_folder(folder: Path) -> Iterator[Path]:
     """A folder beside the wanted one that takes its place only when everything in it was written."""
+    folder = folder.resolve()
     part = folder.with_name(f".{folder.name}.part")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -119,12 +119,16 @@ def load_model(path: str | Path) -> Model:
     """Read a model file; executes nothing, and a file that does not fit together is a DataError."""
     header, arrays = read_model(Path(path))
     try:
-        generator = header["generator"]
+        described = header["generator"]
+        generator = load_generator(
+            described["kind"], described["meta"], {name: arrays[name] for name in described["arrays"]}
+        )
+        schema = Schema.from_json(header["schema"])
+        if generator.domain != schema.domain:
+            raise ValueError("the generator and the schema speak of different columns")
         return Model(
-            generator=load_generator(
-                generator["kind"], generator["meta"], {name: arrays[name] for name in generator["arrays"]}
-            ),
-            schema=Schema.from_json(header["schema"]),
+            generator=generator,
+            schema=schema,
             certificate=Certificate.from_json(header["certificate"]),
             measurements=tuple(
                 NoisyMarginal(tuple(m["clique"]), arrays[f"measurement.{i}"], float(m["sigma"]))
