@@ -35,6 +35,11 @@ def test_ctrl_c_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_made_and_one_that_cannot_be_is_an_error_that_names_the_file(
+    tmp_path: Path,
+) -> None:
+    model_file.write_whole(tmp_path / "new" / "model.kage", b"x")
+    assert (tmp_path / "new" / "model.kage").read_bytes() == b"x"
+    (tmp_path / "missing").write_bytes(b"a file")
     with pytest.raises(OutputError, match=r"model\.kage: could not be written"):
         model_file.write_whole(tmp_path / "missing" / "model.kage", b"x")

@@ -153,7 +153,7 @@ def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
         raise DataError(f"{path}: the file holds NUL bytes; it is not text, or damaged")
     first: dict[str, int] = {}
     for position, name in enumerate(fields, 1):
-        if not name.strip():
+        if not name:
             raise DataError(f"{path}: column {position} of the header has no name")
         if first.setdefault(name, position) != position:
             raise DataError(
