@@ -13,17 +13,34 @@ class _Stopped(BaseException):
     """Ctrl-C; not an Exception, so that nothing on the way up mistakes it for a failure."""
 
 
-def _stop(*_: Any) -> NoReturn:
-    raise _Stopped
-
-
 def main() -> None:
     """Run the command line; mistakes of the user end with one line and an exit code, never with a traceback."""
+    asked: list[int] = []
+
+    def stop(number: int, _: Any) -> NoReturn:
+        asked.append(number)
+        raise _Stopped
+
+    signal.signal(signal.SIGINT, stop)  # before anything heavy is imported
+    try:
+        _run(asked)
+    except BaseException as error:
+        # libraries may turn the stop into an error of their own, or lose it and fail over it later
+        if not asked or isinstance(error, SystemExit):
+            raise
+    else:
+        return
+    from kagemusha.cli.output import fail
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    fail("stopped. What was paid for is in the ledger: the same command goes on without paying again", 130)
+
+
+def _run(asked: list[int]) -> None:
     from kagemusha.cli.app import app
     from kagemusha.cli.output import fail
     from kagemusha.errors import KagemushaError, OutputError
 
-    signal.signal(signal.SIGINT, _stop)
     for stream in (sys.stdout, sys.stderr):
         # a screen that cannot show ε shows a question mark
         if hasattr(stream, "reconfigure"):
@@ -34,13 +51,15 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except KagemushaError as error:
+        if asked:
+            raise
         fail(str(error), error.exit_code)
-    except _Stopped:
-        fail("stopped. What was paid for is in the ledger: the same command goes on without paying again", 130)
     except BrokenPipeError:
         _close_output()
         sys.exit(0)
     except OSError as error:
+        if asked:
+            raise
         _close_output()
         fail(f"{error.filename or 'the output'}: {error.strerror or type(error).__name__}", OutputError.exit_code)
 
