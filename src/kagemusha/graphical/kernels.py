@@ -187,10 +187,12 @@ def run(program, buf):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def round_with_carry(expected, sizes, carry, counts):  # type: ignore[no-untyped-def]
+def round_with_carry(expected, sizes, carry, luck, counts):  # type: ignore[no-untyped-def]
     """Round each row of `expected` up or down to `counts` with sum `sizes`, passing what was lost to the next row.
 
-    In each row the cells owed most are rounded up; a cell without a fraction never is, so zeros stay zero.
+    In each row the cells owed most are rounded up; a cell without a fraction never is, so zeros stay zero. A cell of a
+    small fraction f may claim what other rows owe its column only with chance 10·f (`luck` is uniform in [0, 1)), or all
+    debts would be paid where the model hardly puts anyone.
     """
     rows, columns = expected.shape
     score = np.empty(columns)
@@ -202,7 +204,12 @@ def round_with_carry(expected, sizes, carry, counts):  # type: ignore[no-untyped
             counts[g, j] = int(down)
             left -= int(down)
             carry[j] += fraction
-            score[j] = carry[j] if fraction > 0.0 else -np.inf
+            if fraction <= 0.0:
+                score[j] = -np.inf
+            elif luck[g, j] < 10.0 * fraction:
+                score[j] = carry[j]
+            else:
+                score[j] = fraction - 1e12  # only if nobody else is left
         for _ in range(left):
             best = 0
             for j in range(1, columns):

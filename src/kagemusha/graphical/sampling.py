@@ -34,7 +34,7 @@ def sample_rounded(model: MarkovField, rows: int, *, rng: np.random.Generator) -
     def deal(sizes: IntArray, conditional: FloatArray) -> IntArray:
         counts = np.empty(conditional.shape, dtype=np.int64)
         carry = rng.random(conditional.shape[1]) - 0.5
-        round_with_carry(_whole(conditional, sizes), sizes, carry, counts)
+        round_with_carry(_whole(conditional, sizes), sizes, carry, rng.random(conditional.shape), counts)
         return counts
 
     return _sample(model, rows, deal, rng)
