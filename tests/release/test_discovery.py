@@ -358,3 +358,14 @@ def test_bounds_are_never_made_of_noise() -> None:
     noise = np.random.default_rng(0).normal(0, 1e4, len(edges) - 1)
     with pytest.raises(UsageError, match="'born': no value stands out"):
         second_grid(Date("born"), edges, noise, 1e4)
+
+
+def test_what_bounds_that_cannot_be_found_did_not_cost_goes_back() -> None:
+    ledger = open_ledger()
+    table = arrow(people(20))
+    for _ in range(2):  # the same again finds the same noise and pays nothing
+        with pytest.raises(UsageError, match="stands out"):
+            fit(create("independent"), table, Budget(0.1), schema=OPEN, discover=0.05, ledger=ledger, dataset="few")
+    (release,) = ledger.releases()
+    assert release.closed
+    assert 0 < release.held == release.charged < 0.06 * release.reserved

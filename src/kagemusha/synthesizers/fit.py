@@ -105,7 +105,12 @@ def fit(
     if isinstance(opened, OpenTable):
         progress("discovering categories and bounds", 0.0)
         finder = Finder(opened, budget_filter, book, record.id, noise)
-        curator, source = finder.curator(close_schema(finder, discovery["discover"]))
+        try:
+            closed = close_schema(finder, discovery["discover"])
+        except UsageError:
+            book.close_release(record.id)  # a retry would find the same noise: what was not charged goes back
+            raise
+        curator, source = finder.curator(closed)
     else:
         source = opened
         curator = Curator(source, budget_filter, book, record.id, noise)
