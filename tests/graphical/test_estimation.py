@@ -168,6 +168,16 @@ def test_structural_zeros_hold_exactly_and_stay():
     assert lifted.project(("a", "b"))[mask].all()
 
 
+def test_structural_zeros_of_one_clique_add_up():
+    first, second = np.zeros((2, 3, 4), dtype=bool)
+    first[0, 0], second[2, 3] = True, True
+    zeros = [(("a", "b"), first), (("a", "b"), second)]
+    table = estimate(DOMAIN, [], total=10, structural_zeros=zeros).model.project(("a", "b"))
+    np.testing.assert_array_equal(table == 0, first | second)
+    with pytest.raises(ValueError, match="structural zeros over"):
+        estimate(DOMAIN, [], total=10, structural_zeros=[(("b", "a"), first.T)])
+
+
 def test_progress_is_told():
     seen = []
     estimate(

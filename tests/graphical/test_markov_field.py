@@ -47,6 +47,26 @@ def test_a_marginal_that_would_not_fit_is_refused():
 
 
 @pytest.mark.parametrize("name", CLIQUE_SETS)
+def test_answers_do_not_hang_on_what_is_kept(name):
+    model = field(name)
+    cliques = [c for k in (2, 3) for c in combinations(DOMAIN.names, k)]
+    forgetful = TreeQueries(model.tree, model.clique_marginals, max_cells=1 << 20, kept_cells=0)
+    for got, kept in zip(forgetful.project_many(cliques), model.project_many(cliques), strict=True):
+        np.testing.assert_allclose(100 * got, kept, rtol=1e-12)
+    assert not forgetful._messages
+    assert not forgetful._projections
+
+
+def test_a_chain_of_a_thousand_columns():
+    names = tuple(f"x{i}" for i in range(1000))
+    domain = Domain(names, (2,) * 1000)
+    turn = np.log([[0.999, 0.001], [0.001, 0.999]])
+    model = MarkovField.build(domain, 1.0, {pair: turn for pair in zip(names, names[1:], strict=False)})
+    expected = np.linalg.matrix_power(np.exp(turn), 999) / 2
+    np.testing.assert_allclose(model.project((names[0], names[-1])), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", CLIQUE_SETS)
 def test_log_likelihood(name):
     model = field(name)
     _, table = joint(DOMAIN, model.potentials)

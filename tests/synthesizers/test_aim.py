@@ -94,6 +94,8 @@ def test_weights_and_target_reach_the_score() -> None:
     weighted = AIM(workload={("a", "b"): 1.0, ("c", "d"): 7.0}).candidates(DOMAIN).weights
     assert weighted["c", "d"] == pytest.approx(14)
     assert weighted["a", "b"] == pytest.approx(2)
+    repeated = AIM(workload={("a", "b"): 1.0, ("b", "a"): 2.0}).candidates(DOMAIN).weights
+    assert repeated["a", "b"] == pytest.approx(6), "weights of one set under two orders add up"
     emphasised = AIM(target="e", emphasis=3.0).candidates(DOMAIN).weights
     assert emphasised["a", "e"] > emphasised["a", "b"]
     chosen = AIM(workload=Workload({("a", "b"): 2.0})).parameters()["workload"]

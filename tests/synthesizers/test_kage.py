@@ -68,6 +68,8 @@ def test_rare_codes_share_the_last_group() -> None:
     assert merge_rare(np.array([9.0, 1, 8, 2]), 5.0).tolist() == [0, 2, 1, 2]
     assert merge_rare(np.array([9.0, 1, 8]), 5.0).tolist() == [0, 1, 2], "one rare code has nobody to join"
     assert merge_rare(np.array([1.0, 1, 2]), 5.0).tolist() == [0, 0, 0]
+    assert merge_rare(np.array([7.0, 7, 7, 7]), 5.0, most=3).tolist() == [0, 1, 2, 2], "equals are told apart by place"
+    assert merge_rare(np.array([1.0, 9, 7]), 5.0, most=1).tolist() == [0, 0, 0]
 
 
 def test_the_simplex_projection_is_the_nearest_table() -> None:
@@ -131,3 +133,14 @@ def test_one_column_gets_the_whole_budget() -> None:
     domain = Domain(("a",), (4,))
     result = run(create("kage"), domain, table(domain, 1000, 0), Budget(1.0, 1e-9))
     assert sum(float(e.rho or 0) for e in result.spy.charged) == pytest.approx(result.budget_filter.total, rel=1e-6)
+
+
+@pytest.mark.parametrize("max_cells", [1_000, 5_000, 40_000])
+def test_the_limit_holds_for_the_model_over_all_codes_too(max_cells: int) -> None:
+    """Wide columns whose codes are all equally frequent: nothing but the limit says which are rare."""
+    domain = Domain(("a", "b", "c"), (500, 400, 3))
+    codes = np.stack([np.arange(6_000) % n for n in domain.sizes], 1)
+    generator = run(create("kage", max_cells=max_cells), domain, codes, Budget(1000.0, 1e-9)).fitted.generator
+    assert isinstance(generator, MarkovGenerator)
+    assert generator.field.tree.cells <= max_cells
+    assert generator.domain == domain

@@ -70,7 +70,7 @@ def estimate(
 ) -> Estimate:
     """The Markov field over the measured cliques that minimises Σ ‖p_r − y_r‖² / σ_r².
 
-    Measurements of the same clique are merged. `total` is public if given, else the minimum-variance combination
+    Measurements of the same clique are merged; what any of the structural zeros rules out is ruled out. `total` is public if given, else the minimum-variance combination
     of the measurements' sums, at least 1. `warm_start` hands over the potentials of cliques measured again.
 
     The fit follows a path from the start towards the minimum. With `stop_at_least_risk` it returns the point of
@@ -80,7 +80,7 @@ def estimate(
     `ModelTooLarge` before allocating anything.
     """
     merged = merge(domain, measurements)
-    walls = {clique: np.where(mask, -np.inf, 0.0) for clique, mask in structural_zeros}
+    walls = _walls(domain, structural_zeros)
     cliques = tuple(dict.fromkeys([*merged, *walls]))
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     count = estimate_total(merged.values()) if total is None else max(1.0, float(total))
@@ -118,6 +118,17 @@ def estimate(
     model.__dict__["_calibrated"] = (log_z, inference.clique_marginals())
     model.__dict__["_twin"] = dict(zip(cliques, inference.unpack(solution.twin), strict=True))
     return Estimate(model, solution.loss, solution.losses, solution.passes, solution.converged)
+
+
+def _walls(domain: Domain, zeros: Sequence[Zeros]) -> dict[Clique, FloatArray]:
+    walls: dict[Clique, FloatArray] = {}
+    for clique, mask in zeros:
+        if clique != domain.canonical(clique) or mask.shape != domain.shape(clique):
+            raise ValueError(
+                f"structural zeros over {clique}: names in domain order and shape {domain.shape(clique)} needed"
+            )
+        walls[clique] = np.where(mask, -np.inf, walls.get(clique, 0.0))
+    return walls
 
 
 def _start(

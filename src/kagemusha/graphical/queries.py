@@ -2,7 +2,8 @@
 
 Cliques inside a tree clique are summed out of it together, in one compiled program. The others come from
 messages along the tree: P(attributes behind an edge | separator), each computed once and shared by every query
-that needs it, so that all pairs of a model cost about as much as a few of them.
+that needs it, so that all pairs of a model cost about as much as a few of them. What is kept for later queries is
+bounded; beyond that a table lives until it is used once.
 """
 
 from __future__ import annotations
@@ -19,15 +20,24 @@ from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.graphical.program import ProgramWriter
 from kagemusha.schema.domain import Clique
 
+KEPT_CELLS = 1 << 24
+"""Cells kept for later queries (128 MiB)."""
+
+Edge = tuple[int, int, Clique]
+"""A message from a tree clique to its neighbour, and the attributes on the near side that it tells of."""
+
 
 class TreeQueries:
     """Answers for one calibrated tree: `tables` are the clique marginals, each summing to one."""
 
-    def __init__(self, tree: JunctionTree, tables: Sequence[FloatArray], *, max_cells: int) -> None:
+    def __init__(
+        self, tree: JunctionTree, tables: Sequence[FloatArray], *, max_cells: int, kept_cells: int = KEPT_CELLS
+    ) -> None:
         self._tree = tree
         self._tables = tables
         self._max_cells = max_cells
-        self._messages: dict[tuple[int, int, Clique], Factor] = {}
+        self._room = kept_cells
+        self._messages: dict[Edge, Factor] = {}
         self._projections: dict[tuple[int, Clique], Factor] = {}
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
@@ -81,10 +91,13 @@ class TreeQueries:
 
     def _local(self, node: int, clique: Clique) -> Factor:
         key = (node, clique)
-        if key not in self._projections:
-            whole = Factor(self._tree.domain, self._tree.cliques[node], self._tables[node])
-            self._projections[key] = whole.project(clique)
-        return self._projections[key]
+        if key in self._projections:
+            return self._projections[key]
+        part = Factor(self._tree.domain, self._tree.cliques[node], self._tables[node]).project(clique)
+        if self._room > 0:
+            self._projections[key] = part
+            self._room -= part.values.size
+        return part
 
     def _across(self, clique: Clique) -> Factor:
         tree = self._tree
@@ -94,35 +107,52 @@ class TreeQueries:
             return -len(wanted.intersection(tree.cliques[i])), tree.clique_cells[i]
 
         root = min(range(len(tree.cliques)), key=cost)
-        return self._collect(root, None, clique).project(clique)
+        # far messages first; a list instead of recursion, for a chain of cliques may be as long as the table is wide
+        asked = self._asked(root, None, clique)
+        waiting: list[Edge] = list(asked)
+        while waiting:
+            u, v, behind = edge = waiting[-1]
+            before = self._asked(u, v, behind) if edge not in self._messages else []
+            missing = [e for e in before if e not in self._messages]
+            waiting.extend(missing)
+            if not missing:
+                waiting.pop()
+                if edge not in self._messages:
+                    self._messages[edge] = message = self._collect(u, v, behind, before)
+                    self._room -= message.values.size
+        return self._collect(root, None, clique, asked).project(clique)
 
-    def _message(self, u: int, v: int, behind: Clique) -> Factor:
-        """P(behind | separator of u and v), where `behind` lies on u's side."""
-        key = (u, v, behind)
-        if key not in self._messages:
-            self._messages[key] = self._collect(u, v, behind)
-        return self._messages[key]
-
-    def _collect(self, node: int, towards: int | None, wanted: Clique) -> Factor:
-        tree, domain = self._tree, self._tree.domain
+    def _asked(self, node: int, towards: int | None, wanted: Clique) -> list[Edge]:
+        """The messages that `node` needs to tell of `wanted`."""
+        tree = self._tree
         inside = set(tree.cliques[node])
-        asked = {
-            u: domain.canonical(n for n in wanted if n not in inside and n in self._behind[u, node])
+        asked = [
+            (u, node, tree.domain.canonical(n for n in wanted if n not in inside and n in self._behind[u, node]))
             for u in tree.neighbours[node]
             if u != towards
-        }
-        asked = {u: names for u, names in asked.items() if names}
+        ]
+        return [edge for edge in asked if edge[2]]
+
+    def _collect(self, node: int, towards: int | None, wanted: Clique, asked: Sequence[Edge]) -> Factor:
+        """P(wanted | separator of `node` and `towards`), or P(wanted and more) if there is nobody to tell it to."""
+        domain = self._tree.domain
         exit_ = self._separator(node, towards) if towards is not None else ()
         keep = set(exit_).union(wanted)
-        entries = {u: self._separator(u, node) for u in asked}
-        needed = domain.canonical(inside & keep.union(*entries.values()))
+        entries = [set(self._separator(u, node)) for u, _, _ in asked]
+        needed = domain.canonical(set(self._tree.cliques[node]) & keep.union(*entries))
         factor = self._local(node, needed)
         if towards is not None:
             factor = factor.given(exit_)
-        waiting = list(asked)
-        while waiting:
-            u = waiting.pop(0)
-            later = keep.union(*(entries[w] for w in waiting))
-            factor = factor.contract(self._message(u, node, asked[u]), later, max_cells=self._max_cells)
-            keep = keep.union(asked[u])
+        for i, edge in enumerate(asked):
+            later = keep.union(*entries[i + 1 :])
+            factor = factor.contract(self._take(edge), later, max_cells=self._max_cells)
+            keep = keep.union(edge[2])
         return factor
+
+    def _take(self, edge: Edge) -> Factor:
+        """A message, which is forgotten if too many are kept: a query uses each but once."""
+        message = self._messages[edge]
+        if self._room < 0:
+            del self._messages[edge]
+            self._room += message.values.size
+        return message

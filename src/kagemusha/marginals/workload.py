@@ -31,15 +31,16 @@ class Workload:
         return cls(dict.fromkeys(combinations(domain.names, min(k, len(domain))), 1.0))
 
     @classmethod
-    def of(cls, domain: Domain, cliques: Iterable[Iterable[str]]) -> Workload:
-        """A custom list of attribute sets; repeats add up their weight."""
+    def of(cls, domain: Domain, cliques: Iterable[Iterable[str]] | Mapping[Clique, float]) -> Workload:
+        """A custom list of attribute sets, or sets with weights; the weights of repeats add up, whatever their order."""
         weights: dict[Clique, float] = {}
-        for names in cliques:
+        given = cliques.items() if isinstance(cliques, Mapping) else ((clique, 1.0) for clique in cliques)
+        for names, weight in given:
             unknown = [name for name in names if name not in domain]
             if unknown:
                 raise UsageError(f"workload: no column named {unknown[0]!r}; columns are {', '.join(domain.names)}")
             clique = domain.canonical(names)
-            weights[clique] = weights.get(clique, 0.0) + 1.0
+            weights[clique] = weights.get(clique, 0.0) + float(weight)
         return cls(weights)
 
     def emphasise(self, target: str, factor: float) -> Workload:

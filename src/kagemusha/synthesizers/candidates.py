@@ -27,12 +27,8 @@ def workload_of(domain: Domain, given: WorkloadLike, degree: int, target: str | 
         raise UsageError(f"emphasis must be greater than 0, got {emphasis}")
     if given is None:
         workload = all_kway(domain, degree)
-    elif isinstance(given, Workload | Mapping):
-        weights = given.weights if isinstance(given, Workload) else given
-        Workload.of(domain, weights)
-        workload = Workload({domain.canonical(clique): float(weight) for clique, weight in weights.items()})
     else:
-        workload = Workload.of(domain, given)
+        workload = Workload.of(domain, given.weights if isinstance(given, Workload) else given)
     return workload if target is None else workload.emphasise(target, emphasis)
 
 

@@ -37,6 +37,12 @@ class Gathered:
         """The nearest possible table of each column."""
         return {n: self.columns.table(n) for n in self.domain}
 
+    @property
+    def shared_out(self) -> int:
+        """Cells of the tables that share groups out among their codes again."""
+        groups = ((len(g), int(g.max()) + 1) for g in self.groups.values())
+        return sum(codes * count for codes, count in groups if count < codes)
+
     def query(self, clique: Clique, noise: float) -> Interaction:
         """The clique's interaction, its rare codes merged for this noise in a cell."""
         return merged_interaction(self.tables, self.groups, clique, noise)

@@ -100,7 +100,7 @@ class Kage(Synthesizer):
         progress("looking at pairs", 0.1)
         columns = NoisyColumns.of(marginals, rows)
         typical = gaussian_sigma(curator.adjacency, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
-        groups = {n: self._alone(columns.table(n), ALONE * typical) for n in domain}
+        groups = {n: merge_rare(columns.table(n), ALONE * typical, most=self._most(domain)) for n in domain}
         known = Gathered(domain, columns, groups)
         noisy, deviation = curator.noisy_scores(_independence(known, pairs), shares["scores"] * curator.total)
         queries = [known.query(pair, typical) for pair in pairs]
@@ -127,7 +127,7 @@ class Kage(Synthesizer):
                 dict(zip(pairs, errors.tolist(), strict=True)),
                 importance=self._importance,
                 kept=KEPT,
-                max_cells=min(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells),
+                max_cells=min(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells - known.shared_out),
             )
             if not known.interactions:
                 marginals += measure_columns(curator, curator.remaining)
@@ -172,12 +172,9 @@ class Kage(Synthesizer):
         scores = min(0.15, SCORES * max(1.0, pairs / 36) ** (1 / 3))
         return {"columns": COLUMNS, "scores": scores, "pairs": 1 - COLUMNS - scores}
 
-    def _alone(self, table: FloatArray, threshold: float) -> IntArray:
-        """Groups of one column in the model, few enough that sharing them out again stays small."""
-        most = max(1, self.max_cells // len(table))
-        if most < len(table):
-            threshold = max(threshold, float(np.partition(table, -most)[-most]))
-        return merge_rare(table, threshold)
+    def _most(self, domain: Domain) -> int:
+        """Groups a column may have in the model, so few that the tables that share them out again stay within half the limit."""
+        return max(1, self.max_cells // (2 * sum(domain.sizes)))
 
     def _choose(self, curator: Curator, known: Gathered, queries: Sequence[Interaction], errors: FloatArray) -> Choice:
         domain, left, total = curator.domain, curator.remaining, known.columns.total
@@ -199,15 +196,15 @@ class Kage(Synthesizer):
                 useful,
                 strengths,
                 np.maximum(weights * importance, 1e-9),
-                GrowingTree(known.coarse, limit).add,
+                GrowingTree(known.coarse, min(limit, self.max_cells - known.shared_out)).add,
                 noise=KEPT * raw,
                 column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
                 before=COLUMNS * curator.total / left,
             )
 
-        best = within(min(LIMITS[0], self.max_cells))
+        best = within(LIMITS[0])
         for limit in LIMITS[1:]:
-            larger = within(min(limit, self.max_cells))
+            larger = within(limit)
             if larger.predicted > (1 - WORTH) * best.predicted:
                 break
             best = larger

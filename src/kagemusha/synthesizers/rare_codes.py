@@ -15,9 +15,14 @@ ROW = 0.5
 """In an interaction a code stays alone if it holds more than this share of the noise in its row."""
 
 
-def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
-    """The group of every code: those below `threshold` share the last group, all others stay alone."""
+def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None) -> IntArray:
+    """The group of every code: those below `threshold` share the last group, all others stay alone.
+
+    With `most` there are no more groups than that: the rarest codes share one, the first of equals staying alone.
+    """
     rare = counts < threshold
+    if most is not None and most < len(counts):
+        rare[np.argsort(-counts, kind="stable")[most - 1 :]] = True
     if rare.sum() < 2:
         return np.arange(len(counts))
     group = np.cumsum(~rare) - 1
