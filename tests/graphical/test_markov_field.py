@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_a_chain_of_a_thousand_columns():
     names = tuple(f"x{i}" for i in range(1000))
     domain = Domain(names, (2,) * 1000)
     turn = np.log([[0.999, 0.001], [0.001, 0.999]])
-    model = MarkovField.build(domain, 1.0, {pair: turn for pair in zip(names, names[1:], strict=False)})
+    model = MarkovField.build(domain, 1.0, dict.fromkeys(pairwise(names), turn))
     expected = np.linalg.matrix_power(np.exp(turn), 999) / 2
     np.testing.assert_allclose(model.project((names[0], names[-1])), expected, rtol=1e-9)
 

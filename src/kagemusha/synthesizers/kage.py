@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
 from kagemusha.graphical import GrowingTree, tree_cells
 from kagemusha.marginals import NoisyMarginal
