@@ -1,4 +1,4 @@
-"""Do the publishable intervals hold the true error? Every column and pair of three real tables, by method, ε and seed.
+"""Do the publishable intervals hold the true error? Every column and pair of real and made tables, by method, ε and seed.
 
     KAGEMUSHA_DATA=… python benchmarks/interval_coverage.py [--seeds 2]
 
@@ -44,6 +44,23 @@ def tables() -> Iterator[tuple[str, Schema, Any]]:
 
     text = files("kagemusha.cli").joinpath("data/randhie.toml").read_text(encoding="utf-8")
     yield "RAND", Schema.loads(text), randhie.load_pandas().data
+
+
+    yield "rare codes", *_made(3_000, columns=5, codes=40, power=1.0)
+    yield "rarer codes", *_made(1_000, columns=5, codes=40, power=1.6)
+    yield "even codes", *_made(2_000, columns=4, codes=30, power=0.0)
+
+
+def _made(rows: int, *, columns: int, codes: int, power: float) -> tuple[Schema, pd.DataFrame]:
+    """Small tables with many codes of power-law frequencies, the columns tied by a hidden kind of person."""
+    rng = np.random.default_rng(rows)
+    weights = np.arange(1.0, codes + 1) ** -power
+    kind = rng.integers(0, 4, rows)
+    drawn = rng.choice(codes, (columns, rows), p=weights / weights.sum())
+    tied = np.where(rng.random((columns, rows)) < 0.5, (drawn + 3 * kind) % codes, drawn)
+    names = [f"x{i}" for i in range(columns)]
+    schema = Schema(Category(n, categories=tuple(map(str, range(codes)))) for n in names)
+    return schema, pd.DataFrame(tied.T.astype(str), columns=names)
 
 
 def _labelled(frame: pd.DataFrame) -> tuple[Schema, pd.DataFrame]:

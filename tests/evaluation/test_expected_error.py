@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 from kagemusha.evaluation import CodedTable
-from kagemusha.evaluation.expected_error import VERDICTS, ErrorInterval, expected_error
+from kagemusha.evaluation.expected_error import VERDICTS, ErrorInterval, expected_error, measured_interval
 from kagemusha.evaluation.kway import l1_errors
 from kagemusha.evaluation.quality import quality_files
+from kagemusha.evaluation.released_evidence import NoisyTable
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.verify import all_passed, verify
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.synthesizers import Model, create, fit, load_model
 from kagemusha.synthesizers.bundle import write_bundle
+from kagemusha.synthesizers.rare_codes import to_simplex
 
 
 def mixture(seed: int, rows: int = 4000) -> tuple[Schema, CodedTable]:
@@ -121,3 +123,18 @@ def test_the_statement_is_part_of_the_certified_release(model: Model, tmp_path: 
     assert "http" not in page.replace("http-equiv", "")
     (folder / "quality.json").write_text("{}")
     assert not all_passed(verify(folder / "certificate.json"))
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
+def test_columns_of_many_rare_codes_are_not_believed_to_be_empty(power: float) -> None:
+    """What a model puts at zero, for the noise was below it, is not empty: 40 codes, most rarer than the noise."""
+    rng = np.random.default_rng(5)
+    shares = np.arange(1.0, 41) ** -power
+    held = []
+    for _ in range(100):
+        counts = rng.multinomial(3000, shares / shares.sum()).astype(float)
+        noisy = NoisyTable(counts + rng.normal(0, 25, 40), 25.0)
+        table = to_simplex(noisy.values, 3000.0)
+        interval = measured_interval(("a",), table, noisy, 3000.0, rng=rng, draws=100)
+        held.append(interval.low <= np.abs(table - counts).sum() / 3000 <= interval.high)
+    assert np.mean(held) >= 0.9

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
@@ -31,6 +32,9 @@ UNKNOWN = 2 / math.e
 USE, CARE = 0.10, 0.30
 """A pair whose upper end is at most USE may be used; at most CARE, with care. Half of it is the share of doubles that
 stand in a wrong cell: 5 and 15 of 100."""
+
+DROWNED = 3.0
+"""Cells whose expected count is below this many deviations of their noise learn from each other."""
 
 POOLED = 0.3
 """A model joins all measurements, so it may be better than one of them alone lets expect; seldom by more than this."""
@@ -175,18 +179,39 @@ def posterior_errors(
     """L1 errors of the model against draws of the private counts from their posterior.
 
     A cell's posterior is a normal around y − σ²/μ, cut at zero: the likelihood of y with an exponential prior of mean μ.
+    For large cells μ is what the model expects. What it expects of small ones is noise itself (those it puts at zero are
+    not empty), so these learn from each other: μ is the mean of their y, as large as it may well be; and if their y
+    spread hardly more than noise, they are believed to be nearly alike, by a normal prior instead.
     """
     from scipy.special import log_ndtr, ndtri_exp
 
     sigma = max(sigma, 1e-9)
-    mean = np.maximum(model, 0.02 * sigma)
-    centre = noisy - sigma**2 / mean
-    tail = log_ndtr(centre / sigma)
+    centre, spread = noisy - sigma**2 / np.maximum(model, 0.02 * sigma), np.full(len(model), sigma)
+    small = _drowned(model, noisy, sigma)
+    if small.any():
+        y = noisy[small]
+        mean = max(0.02 * sigma, float(y.mean()) + Z95 * sigma / math.sqrt(len(y)))
+        variance = max(1e-12 * sigma**2, float(y.var()) - sigma**2)
+        if variance < mean**2:
+            share = variance / (variance + sigma**2)
+            centre[small], spread[small] = share * y + (1 - share) * mean, sigma * math.sqrt(share)
+        else:
+            centre[small] = y - sigma**2 / np.maximum(model[small], mean)
+    tail = log_ndtr(centre / spread)
     errors = np.empty(draws)
     for i in range(draws):
-        counts = centre - sigma * ndtri_exp(tail + np.log(rng.random(len(model))))
+        counts = centre - spread * ndtri_exp(tail + np.log(rng.random(len(model))))
         errors[i] = np.abs(model - np.maximum(counts, 0.0)).sum()
     return errors
+
+
+def _drowned(model: FloatArray, noisy: FloatArray, sigma: float) -> NDArray[np.bool_]:
+    """Cells that noise hardly lets tell apart: the smallest, and those that could well be one of them."""
+    small = model < DROWNED * sigma
+    for _ in range(3):
+        if small.any():
+            small |= noisy < noisy[small].mean() + DROWNED * max(sigma, float(noisy[small].std()))
+    return small
 
 
 def _scored(evidence: Evidence, pair: Clique, table: FloatArray, slack: float) -> ErrorInterval | None:
