@@ -204,3 +204,37 @@ def test_an_unprotected_read_costs_infinity_everywhere() -> None:
 def test_nothing_costs_nothing() -> None:
     for accountant in (ZCDP(), RDP(), GDP(), PLD(), Pure()):
         assert accountant.epsilon([], 1e-5) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+def test_the_numerical_profile_of_a_choice_is_the_worst_bounded_range_mechanism(epsilon: float) -> None:
+    """Every ε-bounded-range mechanism is dominated by the pairs with losses t and t − ε, 0 ≤ t ≤ ε: all t by brute force."""
+    composed = PLD(epsilon / 2000).compose([ExponentialEvent(what="", epsilon=epsilon, candidates=5)])
+    t = np.linspace(0, epsilon, 4001)[1:]
+    q = -np.expm1(t - epsilon) / (np.exp(t) - np.exp(t - epsilon))
+    for x in np.linspace(0, epsilon, 9)[:-1]:
+        worst = float(np.max(np.exp(t) * q - np.exp(x) * q))
+        told = float(composed.get_delta_for_epsilon(x))
+        assert worst * (1 - 1e-6) <= told <= worst + 1e-3 * epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(0.3, 1), (0.3, 5), (1.0, 3)])
+def test_the_numerical_profile_of_laplace_noise_is_that_of_randomised_response(epsilon: float, times: int) -> None:
+    """k answers that are each true with odds e^ε, summed over how many are true: no k-fold ε-DP is worse."""
+    composed = PLD(epsilon / 1000).compose([LaplaceEvent(what="", scale=1 / epsilon, l1=1)] * times)
+    true = 1 / (1 + math.exp(-epsilon))
+    for x in np.linspace(0, epsilon * times, 7)[:-1]:
+        exact = sum(
+            math.comb(times, k)
+            * max(0.0, true**k * (1 - true) ** (times - k) - math.exp(x) * true ** (times - k) * (1 - true) ** k)
+            for k in range(times + 1)
+        )
+        told = float(composed.get_delta_for_epsilon(x))
+        assert exact * (1 - 1e-6) <= told <= exact + 2e-3 * epsilon * times
+
+
+def test_numerical_composition_of_every_kind_is_above_the_truth() -> None:
+    rng = np.random.default_rng(22)
+    for _ in range(12):
+        events = random_events(rng)
+        assert PLD().epsilon(events, 1e-5) >= lower_bound(events, 1e-5) - 1e-9
