@@ -44,6 +44,9 @@ def test_it_says_internal_on_screen_and_on_paper(page: str) -> None:
     assert 'class="internal"' in page
     assert "position: sticky" in page
     assert "table-header-group" in page
+    rules = re.findall(r"\.internal\b[^{}]*\{([^}]*)\}", page)
+    assert rules
+    assert not re.search(r"none|hidden|opacity|transparent", " ".join(rules)), "nobody may overlook it"
 
 
 def test_every_drawing_has_words(page: str) -> None:

@@ -20,6 +20,7 @@ from kagemusha.sources import open_source
 from kagemusha.synthesizers.bundle import write_bundle
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, countable
 from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.protocol import part
 from kagemusha.synthesizers.registry import create
 
 SCHEMA = Schema([Category("sex", categories=("F", "M")), Integer("age", lower=0, upper=9)])
@@ -185,3 +186,19 @@ def test_a_release_replaces_releases_only(tmp_path: Path, stranger: str) -> None
     (lone / "synthetic.csv").write_text("a table, but no release")
     with pytest.raises(UsageError, match="is not a release"):
         write_bundle(model, lone, replace=True)
+
+
+@pytest.mark.parametrize("method", ["kage", "aim", "aim-gdp", "mst", "privbayes", "independent", "stat", "gaussian"])
+def test_progress_goes_forward_through_the_fit_and_through_what_follows(tmp_path: Path, method: str) -> None:
+    told: list[float] = []
+    schema = Schema([Real("x", lower=0, upper=1), Real("y", lower=0, upper=1)]) if method == "gaussian" else SCHEMA
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((200, 2)), columns=["x", "y"]) if method == "gaussian" else people()
+    model = fit(create(method), table, BUDGET, schema=schema, progress=lambda _, done: told.append(done))
+    assert told
+    assert told == sorted(told)
+    assert 0 <= told[0] <= told[-1] <= 1
+    told.clear()
+    write_bundle(model, tmp_path / "out", progress=part(lambda _, done: told.append(done), 0.5, 1.0))
+    assert told == sorted(told)
+    assert 0.5 <= told[0] < told[-1] < 1

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption
-from kagemusha.cli.output import plain, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accountant
 from kagemusha.privacy.adjacency import Adjacency
@@ -91,15 +91,17 @@ def buy(
     if not budget.is_finite:
         raise UsageError("--epsilon must be finite: an infinite ε needs no noise")
     _events(mechanism, 1.0, times, Adjacency.named(adjacency))
-    scales = {
-        accountant.name: calibrate(
-            lambda scale: _events(mechanism, scale, times, Adjacency.named(adjacency)),
-            budget,
-            accountant,
-            tolerance=1e-4 if accountant.name == "pld" else 1e-6,
-        )
-        for accountant in _accountants(mechanism)
-    }
+    scales = {}
+    with progress_bar(quiet=as_json) as progress:
+        for done, accountant in enumerate(_accountants(mechanism)):
+            # numerical composition comes last and takes nearly all the time
+            progress(f"asking {accountant.name}", done / 20)
+            scales[accountant.name] = calibrate(
+                lambda scale: _events(mechanism, scale, times, Adjacency.named(adjacency)),
+                budget,
+                accountant,
+                tolerance=1e-4 if accountant.name == "pld" else 1e-6,
+            )
     if as_json:
         say_json({"mechanism": mechanism, "epsilon": epsilon, "times": times, "delta": delta, "scale": scales})
         return

@@ -24,6 +24,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.synthesizers.protocol import part
 from kagemusha.synthesizers.registry import DEFAULT, names
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
@@ -179,12 +180,14 @@ def synth(
             simulation=seed,
             allow_derived=allow_derived,
             discover=discover,
-            progress=progress,
+            progress=part(progress, 0.0, 0.65),
         )
-        progress("writing", 1.0)
         kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
+        progress("judging", 0.65)
         quality = quality_files(model, rows=rows)
-        certificate = write_bundle(model, folder, rows=rows, file_kind=kind, replace=force, extra=quality)
+        certificate = write_bundle(
+            model, folder, rows=rows, file_kind=kind, replace=force, extra=quality, progress=part(progress, 0.85, 1.0)
+        )
         # the ledger remembers which certificate went out, so that `verify --ledger` can tell it from another
         open_ledger(where).close_release(certificate.release, certificate.digest())
     if as_json:
@@ -255,8 +258,12 @@ def sample(
     if where is not None and not where.strip():
         raise UsageError("--where is empty; leave it out to draw from everybody")
     loaded = load_model(model)
-    table = loaded.sample(rows, rng=np.random.default_rng(seed), where=where, like="pyarrow")
-    write_table(table, out)
+    with progress_bar(quiet=as_json) as progress:
+        table = loaded.sample(
+            rows, rng=np.random.default_rng(seed), where=where, like="pyarrow", progress=part(progress, 0.0, 0.7)
+        )
+        progress("writing", 0.7)
+        write_table(table, out)
     if as_json:
         say_json({"file": str(out), "rows": table.num_rows})
     else:

@@ -15,6 +15,7 @@ from kagemusha.privacy.certificate import Certificate
 from kagemusha.privacy.certificate_page import render
 from kagemusha.privacy.verify import PAGE_NAME, sha256
 from kagemusha.synthesizers.model import Model
+from kagemusha.synthesizers.protocol import Progress, part, silent
 
 CERTIFICATE = "certificate.json"
 MODEL = "model.kage"
@@ -57,20 +58,23 @@ def write_bundle(
     file_kind: str = "csv",
     replace: bool = False,
     extra: Mapping[str, bytes] | None = None,
+    progress: Progress = silent,
 ) -> Certificate:
     """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them."""
     require_replaceable(folder, replace=replace)
-    with _whole_folder(folder) as part:
+    with _whole_folder(folder) as fresh:
         name = f"synthetic.{file_kind}"
-        write_table(model.sample(rows, rng=np.random.default_rng(), like="pyarrow"), part / name)
-        model.schema.save(part / SCHEMA)
-        model.save(part / MODEL)
+        table = model.sample(rows, rng=np.random.default_rng(), like="pyarrow", progress=part(progress, 0.0, 0.6))
+        progress("writing", 0.6)
+        write_table(table, fresh / name)
+        model.schema.save(fresh / SCHEMA)
+        model.save(fresh / MODEL)
         for other, content in (extra or {}).items():
-            (part / other).write_bytes(content)
+            (fresh / other).write_bytes(content)
         released = (name, SCHEMA, MODEL, *(extra or {}))
-        certificate = model.certificate.with_outputs({n: sha256(part / n) for n in released})
-        (part / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
-        (part / PAGE_NAME).write_text(render(certificate), encoding="utf-8")
+        certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
+        (fresh / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
+        (fresh / PAGE_NAME).write_text(render(certificate), encoding="utf-8")
     return certificate
 
 

@@ -22,7 +22,7 @@ from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.generators import load_generator
 from kagemusha.synthesizers.model_file import read_model, write_model
-from kagemusha.synthesizers.protocol import Evidence, Generator, PairScores, Round
+from kagemusha.synthesizers.protocol import Evidence, Generator, PairScores, Progress, Round, silent
 from kagemusha.synthesizers.released import read_interactions, read_scores, write_interactions, write_scores
 from kagemusha.synthesizers.where import read_where
 
@@ -75,6 +75,7 @@ class Model:
         rng: np.random.Generator | None = None,
         where: str | None = None,
         like: Any = None,
+        progress: Progress = silent,
     ) -> Any:
         """A synthetic table: same columns, types, missing values and frame library as the private one.
 
@@ -83,8 +84,10 @@ class Model:
         `rng` is a generator of one's own for a reproducible table.
         """
         generator = rng or np.random.default_rng()
+        progress("drawing doubles", 0.0)
         groups = read_where(where, self.schema) if where else []
         codes = self.sample_codes(rows, rng=generator, where={group.clique: group.weights() for group in groups})
+        progress("decoding", 0.75)
         within: dict[str, Span] = {}
         for group in groups:
             within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], generator)

@@ -34,6 +34,11 @@ def silent(what: str, done: float) -> None:
     """A progress listener that says nothing."""
 
 
+def part(progress: Progress, start: float, end: float) -> Progress:
+    """A listener for one part of the work, which lies between these shares of the whole."""
+    return lambda what, done: progress(what, start + (end - start) * done)
+
+
 class Generator(Protocol):
     """A fitted distribution over codes; everything about it may be published."""
 
