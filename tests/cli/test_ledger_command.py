@@ -8,6 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kagemusha.errors import LedgerError
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import LaplaceEvent
+from kagemusha.privacy.filter import cost_of
+from kagemusha.privacy.ledger import ReleaseRequest
+from kagemusha.privacy.ledger_sqlite import open_ledger
+
 SYNTH = ("--method", "independent", "--out", "doubles")
 
 
@@ -76,3 +84,31 @@ def test_an_epsilon_no_ledger_can_count_is_refused_up_front(  # type: ignore[no-
     for command in (("plan", "patients.toml"), ("synth", "patients.csv", "--schema", "patients.toml", *SYNTH)):
         assert "epsilon must be" in run(*command, "--epsilon", 1e4, *extra, code=2).stderr
     assert not (tmp_path / "kagemusha-ledger.db").exists()
+
+
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+def test_a_release_given_up_gives_back_what_it_never_charged(run, tmp_path: Path, accounting: Accounting) -> None:  # type: ignore[no-untyped-def]
+    """Interrupted for good: one release read nothing, another one a little."""
+    delta = 0.0 if accounting is Accounting.PURE else 1e-9
+    run("ledger", "cap", "people", "--epsilon", 2, "--delta", delta)
+    book = open_ledger(tmp_path / "kagemusha-ledger.db")
+    nothing, little = (
+        book.open_release(ReleaseRequest("people", "aim", Budget(0.5, delta), accounting, key=key)).id for key in "ab"
+    )
+    event = LaplaceEvent(what="counts", scale=1000.0, l1=1)
+    step = ("first", event, cost_of(event, accounting))
+    book.charge(little, [step])
+
+    def used() -> float:
+        return float(json.loads(run("ledger", "show", "--json").stdout)["caps"][0]["used"])
+
+    whole = used()
+    assert "ρ = 0 stays spent" in run("ledger", "close", nothing).stdout
+    half = used()
+    assert half == pytest.approx(whole / 2)
+    assert "stays spent" in run("ledger", "close", little).stdout
+    assert 0 < used() <= half
+    assert "closed already" in run("ledger", "close", little).stdout
+    with pytest.raises(LedgerError, match="needs a new key"):
+        book.charge(little, [("second", *step[1:])])
+    assert "no release 'zz'" in run("ledger", "close", "zz", code=6).stderr

@@ -93,6 +93,37 @@ def cap(
 
 
 @app.command()
+def close(
+    release: Annotated[str, typer.Argument(help="The release, as `ledger show` names it.", show_default=False)],
+    data: Beside = None,
+    ledger: LedgerOption = None,
+) -> None:
+    """Give up a release that was interrupted: what it reserved and never charged goes back to the cap.
+
+    What was charged stays spent. The release cannot be gone on with afterwards; another --key makes another one.
+    """
+    from kagemusha.privacy.filter import UNIT
+
+    where = _open(ledger_path(ledger, data)).path
+    book = SQLiteLedger(where)
+    known = {r.id: r for r in book.releases()}
+    if release not in known:
+        raise LedgerError(f"ledger {where}: no release {release!r}; `kagemusha ledger show` lists them")
+    one = known[release]
+    if one.closed:
+        say(plain(f"{release} is closed already; it took ρ = {one.charged / UNIT:.4g}"))
+        return
+    book.close_release(release)
+    # another process may have charged a last step meanwhile
+    charged = next(r.charged for r in book.releases() if r.id == release)
+    say(
+        plain(
+            f"{release} is closed: ρ = {charged / UNIT:.4g} stays spent, ρ = {(one.reserved - charged) / UNIT:.4g} went back"
+        )
+    )
+
+
+@app.command()
 def export(
     data: Beside = None,
     ledger: LedgerOption = None,

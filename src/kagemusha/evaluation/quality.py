@@ -27,6 +27,11 @@ MEASURED = (
 )
 """Where the intervals were checked, and where they fail; docs/decisions/040-evaluation.md."""
 
+COMPARED = (
+    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the nearest bound, values "
+    "that are not listed as the column's other bucket. What that coding itself leaves out is not counted."
+)
+
 IN_WORDS = {
     "counts": "its counts were measured",
     "interaction": "its interaction was measured",
@@ -57,6 +62,7 @@ def to_json(expected: ExpectedError) -> str:
     document = {
         "format": FORMAT,
         "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released numbers only",
+        "compared": COMPARED,
         "holds": LEVEL,
         "holds where": f"The level is nominal. {MEASURED}",
         "verdicts": {
@@ -93,6 +99,7 @@ def page(model: Model, expected: ExpectedError) -> str:
         drawn=len(names),
         all_pairs=all_pairs(expected),
         measured=MEASURED,
+        compared=COMPARED,
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
         known=IN_WORDS,
         level=round(100 * LEVEL),

@@ -111,8 +111,9 @@ class Spent:
 
     @classmethod
     def by(cls, records: Iterable[ReleaseRecord], aside: Fraction) -> Spent:
-        """The sum over these releases; those with ε = ∞ are left out, since no number could account for them."""
-        finite = [record for record in records if math.isfinite(record.epsilon)]
+        """The sum over these releases; those with ε = ∞ are left out, since no number could account for them, and so
+        are those that were given up before they read anything."""
+        finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
         return cls(
             units=sum(r.held for r in finite),
             epsilon=sum((Fraction(r.epsilon) for r in finite), NOTHING),

@@ -201,7 +201,7 @@ class SQLiteLedger:
             if not new:
                 return
             if record.closed:
-                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new release")
+                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new key")
             costs = [step_units(event, cost, record.accounting) for _, event, cost in new]
             total = record.charged + sum(costs)
             if total > record.reserved:
