@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -117,3 +118,14 @@ def test_extreme_numbers():
     schema = propose(pa.table({"a": [1e-300, 2e-300, 1.5e-300], "b": [1e305, -1.0, 2.5], "c": [0.1, 0.1, 0.1]}))
     assert [column.kind for column in schema] == ["real", "real", "real"]
     assert schema.domain.sizes == (32, 32, 32)
+
+
+def test_a_file_without_a_header_is_suspected(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("39,F,2.5\n41,M,3.5\n44,F,1.5\n")
+    assert [f.column for f in check(propose(tmp_path / "people.csv")) if "no header line" in f.text] == ["39", "2.5"]
+
+
+def test_decimal_commas_are_suspected(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("weight;city\n71,5;Paris\n80,25;Lyon, Rhône\n66,0;Nice\n")
+    warned = [f.column for f in check(propose(tmp_path / "people.csv")) if "decimal comma" in f.text]
+    assert warned == ["weight"]

@@ -25,6 +25,7 @@ def propose(
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Draft a schema from the data. Every fact it takes from the data is marked until a person confirms it."""
+    from kagemusha.schema.check import check as look
     from kagemusha.schema.propose import propose as draft
     from kagemusha.schema.propose import propose_kinds
 
@@ -34,6 +35,9 @@ def propose(
         raise UsageError(f"{path} already exists; choose another --out or add --force")
     schema = propose_kinds(data) if open_facts else draft(data)
     schema.save(path)
+    for finding in look(schema):
+        if finding.level == "warning":
+            say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
     say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
     say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {plain(path)}`.")
 

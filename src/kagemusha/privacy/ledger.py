@@ -111,8 +111,7 @@ class Spent:
 
     @classmethod
     def by(cls, records: Iterable[ReleaseRecord], aside: Fraction) -> Spent:
-        """The sum over these releases; those with ε = ∞ are left out, since no number could account for them, and so
-        are those that were given up before they read anything."""
+        """The sum over these releases, without those that read nothing and those of ε = ∞, for which no number would do."""
         finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
         return cls(
             units=sum(r.held for r in finite),

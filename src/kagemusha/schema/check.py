@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,14 @@ from kagemusha.schema.schema import Schema
 
 MANY_VALUES = 10_000
 MANY_BINS = 256
+
+_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+_HEADLESS = (
+    "the name is a number. If the file has no header line, its first record was taken for the names, and one person's "
+    "values would be published with the schema: give the file a header"
+)
 
 
 @dataclass(frozen=True)
@@ -35,8 +44,10 @@ def check(schema: Schema) -> list[Finding]:
         text = f"{fact.field} is not declared: declare it, or give private discovery a share of the budget"
         findings.append(Finding(fact.column, "open", text))
     for column in schema.modelled:
+        if _NUMBER.fullmatch(column.name):
+            findings.append(Finding(column.name, "warning", _HEADLESS))
         if not column.open_fields:
-            texts = [*_size_texts(column.size, column), *_decimal_texts(column)]
+            texts = [*_size_texts(column.size, column), *_decimal_texts(column), *_comma_texts(column)]
             findings += [Finding(column.name, "warning", text) for text in texts]
     return findings
 
@@ -64,3 +75,14 @@ def _decimal_texts(column: object) -> list[str]:
     if width >= 10.0**-column.decimals:
         return []
     return ["bins are narrower than the decimals can show; use fewer bins or more decimals"]
+
+
+def _comma_texts(column: object) -> list[str]:
+    if not isinstance(column, Category) or not column.categories:
+        return []
+    numbers = sum(_COMMA.fullmatch(str(label)) is not None for label in column.categories)
+    if numbers < max(2, len(column.categories) // 2):
+        return []
+    return [
+        "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
+    ]
