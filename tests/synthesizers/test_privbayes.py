@@ -74,6 +74,15 @@ def test_growing_scores_no_more_families_than_it_can() -> None:
     assert 0 < len(Growth(domain, degree=3, cells=100, max_cells=10**6).families(network)) <= 2_000
 
 
+@pytest.mark.parametrize(("known", "degree"), [(1, 1), (50, 0), (2_400, 2)])
+def test_columns_of_very_wide_tables_keep_a_parent(known: int, degree: int) -> None:
+    domain = Domain(tuple(f"x{i}" for i in range(2_500)), (2,) * 2_500)
+    network = [Family("x0"), *(Family(f"x{i}", (f"x{i - 1}",)) for i in range(1, known))]
+    found = Growth(domain, degree=degree, cells=100, max_cells=10**6).families(network)
+    assert 0 < len(found) <= 2_000
+    assert {len(f.parents) for f in found} == {min(degree, 1)}
+
+
 @pytest.mark.parametrize("accounting", ["zcdp", "pure"])
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("options", [{}, {"degree": 1}, {"score": "mutual-information"}])

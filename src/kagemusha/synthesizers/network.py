@@ -21,6 +21,12 @@ MOST_FAMILIES = 2_000
 FLOOR = 1e-9
 """Share of a conditional that is spread evenly, so that no combination is ruled out by a count of zero."""
 
+
+def scored(columns: int, degree: int) -> int:
+    """Families scored while a network over so many columns grows, at most."""
+    return columns * min(MOST_FAMILIES, int(columns ** min(degree, columns - 1)))
+
+
 Choose = Callable[[Sequence[Family]], Family]
 
 
@@ -53,10 +59,10 @@ class Growth:
             counted = {self.domain.canonical(f.members) for f in found}
             if len(found) <= MOST_FAMILIES and sum(map(self.domain.cells, counted)) <= COUNTED_CELLS:
                 return found
-            # too many to score: fewer parents first, then smaller tables
+            # too much to score: fewer parents first, then smaller tables
             within = (
                 replace(within, degree=within.degree - 1)
-                if len(found) > MOST_FAMILIES and within.degree > 1
+                if len(found) > MOST_FAMILIES
                 else replace(within, cells=min(within.cells, COUNTED_CELLS) / 4)
             )
 
@@ -66,6 +72,10 @@ class Growth:
         degree = self.degree
         while degree > 1 and comb(len(known), min(degree, len(known))) * len(columns) > MOST_FAMILIES:
             degree -= 1
+        if degree <= 1 and len(known) * len(columns) > MOST_FAMILIES:
+            # wide tables: the first columns that are left, with the parents that came last
+            known = known[-MOST_FAMILIES:]
+            columns = columns[: MOST_FAMILIES // len(known)]
         found = [f for child in columns for f in self._families_of(child, known, degree)]
         fitting = self._fitting(network, found) if len(found) <= MOST_FAMILIES else found
         return fitting or [Family(child) for child in columns]

@@ -23,7 +23,7 @@ from kagemusha.release.network_scores import (
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
-from kagemusha.synthesizers.network import Growth, network_field
+from kagemusha.synthesizers.network import Growth, network_field, scored
 from kagemusha.synthesizers.noise_level import cell_error
 from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
 
@@ -120,7 +120,7 @@ class PrivBayes(Synthesizer):
         degree = min(self.degree or MOST_PARENTS, len(domain) - 1)
         largest = sorted(domain.sizes, reverse=True)[: degree + 1]
         cells = min(self.max_cells, len(domain) * int(np.prod(largest, dtype=np.float64)))
-        return Cost([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * len(domain) ** (degree + 1) + 1e-6 * cells)
+        return Cost([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * scored(len(domain), degree) + 1e-6 * cells)
 
     def _require(self, domain: Domain) -> None:
         require_columns(domain, self.max_cells)
@@ -185,4 +185,4 @@ class BayesNet(Synthesizer):
         """Nothing is spent, because nothing is protected."""
         largest = sorted(domain.sizes, reverse=True)[: self.degree + 1]
         cells = min(int(self.max_megabytes * 1e6 / 8), len(domain) * int(np.prod(largest, dtype=np.float64)))
-        return Cost([], max(1, cells), 1.0 + 2e-4 * len(domain) ** (min(self.degree, len(domain) - 1) + 1))
+        return Cost([], max(1, cells), 1.0 + 2e-4 * scored(len(domain), self.degree))
