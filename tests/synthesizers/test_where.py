@@ -16,6 +16,7 @@ from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import Model, create, fit
 from kagemusha.synthesizers.markov import condition
+from kagemusha.synthesizers.where import read_where
 
 SCHEMA = Schema(
     [
@@ -175,3 +176,13 @@ def test_a_normal_model_does_not_search_for_ever() -> None:
     model = fit(create("gaussian"), table, Budget(20.0, 1e-6), schema=schema, simulation=1)
     with pytest.raises(UsageError, match="fulfil this condition"):
         model.sample(5, where="a > 3 and b > 3 and c > 3")
+
+
+def test_whole_labels_are_told_apart_to_the_last_digit() -> None:
+    near = tuple(9007199254740990 + i for i in range(6))
+    schema = Schema([Category("id", categories=near, out_of_domain="clip")])
+    for label in near:
+        (group,) = read_where(f"id = {label}", schema)
+        assert group.weights().tolist() == [float(one == label) for one in near]
+    (group,) = read_where(f"id > {near[2]} and id not in ({near[4]})", schema)
+    assert group.weights().tolist() == [0, 0, 0, 1, 0, 1]

@@ -77,7 +77,7 @@ class Model:
         like: Any = None,
         progress: Progress = silent,
     ) -> Any:
-        """A synthetic table: same columns, types, missing values and frame library as the private one.
+        """A synthetic table: the columns, types and missing values of the schema, in the library of the private frame.
 
         `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
         distribution. Sampling is post-processing of what was released, so it costs nothing and may be repeated;

@@ -8,6 +8,7 @@ conditional distribution of the model (values are uniform within a bin), and non
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,8 +47,8 @@ class Pieces:
         if isinstance(test, Missing):
             return np.asarray(missing != test.negated)
         if isinstance(self.column, Labelled):
-            truth = [_label_holds(self.column, code, test) for code in range(len(self.column.labels))]
-            return np.array([*truth, False])[np.minimum(self.codes, len(truth))]
+            truth = _labels_that_hold(self.column, test)
+            return np.append(truth, False)[np.minimum(self.codes, len(truth))]
         assert self.span is not None
         assert isinstance(self.column, Measured)
         place = self.span[0]  # pieces are cut so that a test holds for all of a piece or for nothing of it
@@ -208,19 +209,22 @@ def _number(column: Measured, value: Any) -> float:
     return number
 
 
-def _label_holds(column: Labelled, code: int, test: Compare) -> bool:
-    label = column.labels[code]
+def _labels_that_hold(column: Labelled, test: Compare) -> NDArray[np.bool_]:
+    """For each label whether the test holds."""
     if test.operator in ("=", "!="):
-        wanted = column.texts.get(str(test.value).lower() if isinstance(test.value, bool) else str(test.value))
-        if wanted is None:
-            wanted = next((i for i, one in enumerate(column.labels) if str(one) == str(test.value)), None)
-        if wanted is None:
-            shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
-            raise UsageError(f"where: {column.name} has no value {test.value!r}; it has {shown}")
-        return (code == wanted) == (test.operator == "=")
+        same = np.equal(np.arange(len(column.labels)), _code_of(column, test.value))
+        return np.asarray(same if test.operator == "=" else ~same)
     if not isinstance(test.value, int | float) or not all(isinstance(one, int) for one in column.labels):
         raise UsageError(f"where: {column.name} is a category; compare it with = or !=, or use in (…)")
-    number = int(label)
-    return {"<": number < test.value, "<=": number <= test.value, ">": number > test.value, ">=": number >= test.value}[
-        test.operator
-    ]
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[test.operator]
+    return np.array([bool(compare(int(label), test.value)) for label in column.labels])
+
+
+def _code_of(column: Labelled, value: Any) -> int:
+    wanted = column.texts.get(str(value).lower() if isinstance(value, bool) else str(value))
+    if wanted is None:
+        wanted = next((i for i, one in enumerate(column.labels) if str(one) == str(value)), None)
+    if wanted is None:
+        shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
+        raise UsageError(f"where: {column.name} has no value {value!r}; it has {shown}")
+    return wanted

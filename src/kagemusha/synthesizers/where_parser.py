@@ -185,5 +185,7 @@ class _Parser:
             return value[1:-1].replace("''", "'")
         if kind == "keyword":
             return value == "true"
+        if value.lstrip("-").isdecimal() and len(value) < 40:
+            return int(value)  # a label may have more digits than a float holds
         number = float(value)
         return int(number) if number.is_integer() and "." not in value else number
