@@ -15,13 +15,13 @@ from kagemusha.evaluation.expected_error import VERDICTS, ErrorInterval, expecte
 from kagemusha.evaluation.kway import l1_errors
 from kagemusha.evaluation.quality import quality_files
 from kagemusha.evaluation.released_evidence import NoisyTable
+from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.verify import all_passed, verify
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.synthesizers import Model, create, fit, load_model
 from kagemusha.synthesizers.bundle import write_bundle
-from kagemusha.synthesizers.rare_codes import to_simplex
 
 
 def mixture(seed: int, rows: int = 4000) -> tuple[Schema, CodedTable]:
@@ -134,7 +134,7 @@ def test_columns_of_many_rare_codes_are_not_believed_to_be_empty(power: float) -
     for _ in range(100):
         counts = rng.multinomial(3000, shares / shares.sum()).astype(float)
         noisy = NoisyTable(counts + rng.normal(0, 25, 40), 25.0)
-        table = to_simplex(noisy.values, 3000.0)
+        table = nearest_counts(noisy.values, 3000.0)
         interval = measured_interval(("a",), table, noisy, 3000.0, rng=rng, draws=100)
         held.append(interval.low <= np.abs(table - counts).sum() / 3000 <= interval.high)
     assert np.mean(held) >= 0.9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from family import run, table
 
-from kagemusha.marginals import Marginal
+from kagemusha.marginals import Marginal, nearest_counts
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.interactions import GroupedError, Interaction, grouped
@@ -16,7 +16,7 @@ from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.lbfgs import minimise
 from kagemusha.synthesizers.markov import MarkovGenerator
 from kagemusha.synthesizers.pair_choice import choose, shrunk
-from kagemusha.synthesizers.rare_codes import merge_rare, to_simplex
+from kagemusha.synthesizers.rare_codes import merge_rare
 from kagemusha.synthesizers.registry import create
 
 
@@ -74,7 +74,7 @@ def test_rare_codes_share_the_last_group() -> None:
 
 def test_the_simplex_projection_is_the_nearest_table() -> None:
     values = np.array([5.0, -3.0, 1.0, 0.5])
-    found = to_simplex(values, 4.0)
+    found = nearest_counts(values, 4.0)
     assert found.sum() == pytest.approx(4)
     assert (found >= 0).all()
     rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
@@ -17,7 +18,7 @@ from kagemusha.schema import Boolean, Category, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.checks import example_schema, example_table
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.network import Growth, network_field, project_to_counts
+from kagemusha.synthesizers.network import Growth, network_field
 from kagemusha.synthesizers.privbayes import BayesNet, PrivBayes
 
 DOMAIN = Domain(("a", "b", "c", "d"), (2, 3, 4, 5))
@@ -31,7 +32,7 @@ def test_the_field_is_the_product_of_the_conditionals() -> None:
     joint = np.ones((2, 3, 4, 5))
     for family in network:
         clique = DOMAIN.canonical(family.members)
-        counts = project_to_counts(tables[clique], 500.0)
+        counts = nearest_counts(tables[clique], 500.0)
         axis = clique.index(family.child)
         mass = counts.sum(axis=axis, keepdims=True)
         alone = counts.sum(axis=tuple(i for i in range(counts.ndim) if i != axis), keepdims=True) / counts.sum()
@@ -42,7 +43,7 @@ def test_the_field_is_the_product_of_the_conditionals() -> None:
 
 def test_counts_are_projected_to_the_nearest_possible_table() -> None:
     values = np.array([5.0, -3.0, 0.5, 10.0])
-    nearest = project_to_counts(values, 12.0)
+    nearest = nearest_counts(values, 12.0)
     assert nearest.sum() == pytest.approx(12.0)
     assert (nearest >= 0).all()
     assert nearest == pytest.approx([3.5, 0.0, 0.0, 8.5])

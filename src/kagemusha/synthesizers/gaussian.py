@@ -11,6 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.gaussian_generation import GaussianGeneration
@@ -18,7 +19,6 @@ from kagemusha.release.curator import Curator
 from kagemusha.release.moments import CrossMoments, Features, FirstMoments, features_of
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
-from kagemusha.synthesizers.network import project_to_counts
 from kagemusha.synthesizers.normal import NormalGenerator, Place
 from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
 
@@ -168,7 +168,7 @@ def normal(
 def _column(feature: Features, sums: FloatArray, total: float) -> tuple[FloatArray, FloatArray]:
     """A column's mean and covariance, made possible ones."""
     if feature.labelled:
-        mean = project_to_counts(sums, total) / total
+        mean = nearest_counts(sums, total) / total
         return mean, np.diag(mean) - np.outer(mean, mean)
     place = float(np.clip(sums[0] / total, -1, 1))
     spread = float(np.clip(sums[-1] / total, place**2, 1)) - place**2

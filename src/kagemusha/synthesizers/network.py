@@ -11,6 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.graphical import MarkovField, candidate_cells, junction_tree
+from kagemusha.marginals import nearest_counts
 from kagemusha.release.network_scores import Family
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
@@ -121,7 +122,7 @@ def network_field(
     for family in network:
         clique = domain.canonical(family.members)
         axis = clique.index(family.child)
-        potentials[clique] = np.log(_conditional(project_to_counts(tables[clique], total), axis))
+        potentials[clique] = np.log(_conditional(nearest_counts(tables[clique], total), axis))
     return MarkovField.build(domain, total, potentials)
 
 
@@ -136,12 +137,3 @@ def _conditional(counts: FloatArray, axis: int) -> FloatArray:
     share *= 1 - FLOOR
     share += FLOOR / counts.shape[axis]
     return share
-
-
-def project_to_counts(values: FloatArray, total: float) -> FloatArray:
-    """The nearest table (in L2) of non-negative counts that sum to `total`."""
-    flat = np.sort(values.ravel())[::-1]
-    excess = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
-    last = int(np.flatnonzero(flat > excess)[-1])
-    counts: FloatArray = np.maximum(values - excess[last], 0.0)
-    return counts

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals import NoisyMarginal, nearest_counts
 from kagemusha.release.curator import Curator
 from kagemusha.synthesizers.interaction_fit import NoisyColumn
-from kagemusha.synthesizers.rare_codes import sums, to_simplex
+from kagemusha.synthesizers.rare_codes import sums
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
@@ -46,7 +46,7 @@ class NoisyColumns:
 
     def table(self, name: str) -> FloatArray:
         """The nearest possible table of a column."""
-        return to_simplex(self.noisy[name], self.total)
+        return nearest_counts(self.noisy[name], self.total)
 
     def grouped(self, name: str, group: IntArray) -> NoisyColumn:
         """The column over groups of codes, as the fit wants it."""

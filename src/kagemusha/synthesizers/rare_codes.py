@@ -60,13 +60,6 @@ def on_groups(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction
     return Interaction(query.clique, tuple(g[first] for g, first in zip(query.groups, firsts, strict=True)))
 
 
-def to_simplex(values: FloatArray, total: float) -> FloatArray:
-    """The nearest non-negative table with this total."""
-    ordered = np.sort(values)[::-1]
-    excess = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
-    return np.asarray(np.maximum(values - excess[np.flatnonzero(ordered > excess)[-1]], 0.0), dtype=np.float64)
-
-
 def expand(
     field: MarkovField, domain: Domain, groups: Mapping[str, IntArray], tables: Mapping[str, FloatArray]
 ) -> tuple[MarkovField, tuple[str, ...]]:
