@@ -66,13 +66,15 @@ def make(
     adjacency: Adjacency = Adjacency.ADD_REMOVE,
     ledger: SQLiteLedger | None = None,
     seed: int = 0,
+    keep: int = 0,
 ) -> tuple[Curator, Spy, SQLiteLedger]:
+    """Nothing is kept in memory unless asked for, so that every use of the table shows as a read."""
     ledger = ledger or open_ledger()
     budget = Budget(epsilon, 0.0 if accounting is Accounting.PURE else 1e-9, adjacency)
     record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
     spy = Spy(ledger)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise), spy, ledger  # type: ignore[arg-type]
+    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise, keep=keep), spy, ledger  # type: ignore[arg-type]
 
 
 def test_the_charge_is_durable_before_the_read() -> None:
@@ -108,6 +110,19 @@ def test_asking_twice_within_a_run_pays_twice_for_fresh_noise() -> None:
     assert (one.values != two.values).any()
     assert len(spy.asked) == 2
     assert len(curator.events) == 2
+
+
+@pytest.mark.parametrize(("keep", "reads"), [(0, 6), (3, 5), (5, 4), (100, 3)])
+def test_counts_kept_in_memory_change_reads_and_nothing_else(keep: int, reads: int) -> None:
+    """Twice the same three sets of 3, 2 and 6 cells; those that fit are read once."""
+    answers = []
+    for room in (0, keep):
+        curator, spy, ledger = make(keep=room)
+        chosen = [curator.select(score(), 0.001) for _ in range(2)]
+        asked = len(spy.asked)
+        answers.append((chosen, curator.measure([("a", "b")], 0.001)[0].values.tolist(), ledger.releases()[0].charged))
+    assert answers[0] == answers[1]
+    assert asked == reads
 
 
 def score() -> L1Error:

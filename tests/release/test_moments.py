@@ -119,7 +119,7 @@ def make(accounting: Accounting = Accounting.GDP) -> tuple[Curator, Spy]:
     record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
     spy = Spy(ledger)
     noise = SimulatedNoise(np.random.default_rng(0))
-    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise), spy  # type: ignore[arg-type]
+    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise, keep=0), spy  # type: ignore[arg-type]
 
 
 def test_queries_are_charged_before_they_are_read() -> None:

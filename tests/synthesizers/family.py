@@ -103,5 +103,5 @@ def run(
     spy = Spy(domain, codes, charged)
     budget_filter = Filter(budget, synthesizer.accounting)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    curator = Curator(spy, budget_filter, book, "r", noise)  # type: ignore[arg-type]
+    curator = Curator(spy, budget_filter, book, "r", noise, keep=0)  # type: ignore[arg-type]
     return Run(curator, spy, book, budget_filter, synthesizer.build(curator))

@@ -14,7 +14,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import counts_sensitivity
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
@@ -29,6 +29,9 @@ from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.sources.protocol import Source
 
+KEPT_CELLS = 1 << 24
+"""Cells of exact counts that stay in memory between rounds (128 MiB)."""
+
 
 def _label(clique: Clique) -> str:
     return " × ".join(clique) if clique else "number of rows"
@@ -42,7 +45,8 @@ def require_readable(source: Source) -> None:
 class Curator(Account):
     """Reads private data for synthesizers, at a price.
 
-    Costs are in the unit of the release's accounting: ρ for zCDP and Gaussian DP, ε for pure DP.
+    Costs are in the unit of the release's accounting: ρ for zCDP and Gaussian DP, ε for pure DP. Exact counts of up to
+    `keep` cells stay in memory, since later rounds ask for the same ones again.
     """
 
     def __init__(
@@ -53,9 +57,13 @@ class Curator(Account):
         release: str,
         noise: Noise,
         asked: dict[str, int] | None = None,
+        *,
+        keep: int = KEPT_CELLS,
     ) -> None:
         super().__init__(budget_filter, ledger, release, noise, asked)
         self._source = source
+        self._counted: dict[Clique, Marginal] = {}
+        self._room = keep
 
     @property
     def domain(self) -> Domain:
@@ -92,7 +100,7 @@ class Curator(Account):
         events = [self._counting_event(c, affordable(x), mechanism, what) for c, x in zip(cliques, costs, strict=True)]
 
         def read(missing: Sequence[int]) -> list[IntArray]:
-            exact = self._source.count([cliques[i] for i in missing])
+            exact = self._count([cliques[i] for i in missing])
             return [
                 m.counts.ravel() + self._draw(events[i], m.counts.size) for i, m in zip(missing, exact, strict=True)
             ]
@@ -119,7 +127,7 @@ class Curator(Account):
         ]
 
         def read(missing: Sequence[int]) -> list[IntArray]:
-            exact = self._source.count([queries[i].clique for i in missing])
+            exact = self._count([queries[i].clique for i in missing])
             return [
                 queries[i].values(m).ravel() + self._draw(events[i], queries[i].scale)
                 for i, m in zip(missing, exact, strict=True)
@@ -141,7 +149,7 @@ class Curator(Account):
         )
 
         def read(_: Sequence[int]) -> list[IntArray]:
-            values = score.values(self._source.count(candidates))
+            values = score.values(self._count(candidates))
             scale = 2 * score.sensitivity(self.adjacency) / epsilon
             return [np.array([self._noise.noisy_max(values, scale)], dtype=np.int64)]
 
@@ -165,7 +173,7 @@ class Curator(Account):
         )
 
         def read(_: Sequence[int]) -> list[IntArray]:
-            return [score.values(self._source.count(candidates)) + self._draw(event, len(candidates))]
+            return [score.values(self._count(candidates)) + self._draw(event, len(candidates))]
 
         values = self._step([event], read)[0]
         return values.astype(np.float64) * score.unit(), event.sigma * score.unit()
@@ -186,7 +194,7 @@ class Curator(Account):
         )
 
         def read(_: Sequence[int]) -> list[IntArray]:
-            exact = query.values(self._source.count(query.cliques()))
+            exact = query.values(self._count(query.cliques()))
             return [exact + self._draw(event, len(exact))]
 
         values = self._step([event], read)[0]
@@ -197,6 +205,18 @@ class Curator(Account):
         event = UnprotectedEvent(what="the whole table", reason=reason)
         self._charge([event], self._keys([event]))
         return self._source
+
+    def _count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""
+        new = [clique for clique in dict.fromkeys(cliques) if clique not in self._counted]
+        fresh = dict(zip(new, self._source.count(new), strict=True)) if new else {}
+        answers = [fresh[clique] if clique in fresh else self._counted[clique] for clique in cliques]
+        for clique, marginal in fresh.items():
+            if marginal.counts.size <= self._room:
+                marginal.counts.setflags(write=False)
+                self._counted[clique] = marginal
+                self._room -= marginal.counts.size
+        return answers
 
     def _counting_event(self, clique: Clique, cost: float, mechanism: str, word: str) -> GaussianEvent | LaplaceEvent:
         sensitivity = counts_sensitivity(self.adjacency)

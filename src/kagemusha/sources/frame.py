@@ -75,6 +75,6 @@ def _shape(opened: Any, schema: Schema) -> Any:
     """An empty frame of the modelled columns; without categorical types, which list the values they stand for."""
     import narwhals as nw
 
-    names = [c.name for c in schema.modelled]
-    plain = [name for name in names if opened.schema[name] not in (nw.Categorical, nw.Enum)]
+    types = opened.schema
+    plain = [c.name for c in schema.modelled if types[c.name] not in (nw.Categorical, nw.Enum)]
     return opened.head(0).select(plain).to_native()

@@ -48,17 +48,17 @@ class MST(Synthesizer):
         domain, rows = curator.domain, curator.public_rows()
         require_columns(domain, self.max_cells)
         columns: list[Clique] = [(name,) for name in domain]
-        third = curator.total / 3 if self._open(domain, []) else curator.total
+        third = curator.total / 3 if self._open(domain) else curator.total
         progress("measuring columns", 0.0)
         measured = curator.measure(columns, third / len(columns))
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
 
         tree: list[Clique] = []
         choices: list[L1Error] = []
-        candidates = self._open(domain, tree)
+        candidates = self._open(domain)
         # columns alone: what the model expects of a pair stays the same however far the tree has grown
         expected = dict(zip(candidates, model.project_many(candidates), strict=True))
-        while edges := self._open(domain, tree):
+        while edges := self._joining(domain, candidates, tree):
             ones = np.ones(len(edges))
             score = L1Error(edges, [expected[e] for e in edges], weights=ones, penalties=0 * ones)
             tree.append(edges[curator.select(score, third / (len(domain) - 1))])
@@ -82,18 +82,22 @@ class MST(Synthesizer):
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Sizes and time from the declared domain alone."""
         require_columns(domain, self.max_cells)
-        pairs = sorted((domain.cells(pair) for pair in self._open(domain, [])), reverse=True)
+        pairs = sorted((domain.cells(pair) for pair in self._open(domain)), reverse=True)
         cells = min(self.max_cells, sum(domain.sizes) + sum(pairs[: len(domain) - 1]))
         share = 1 / 3
         steps = [("one-way marginals", share), ("selection", share), ("pairs", share)] if pairs else [("columns", 1.0)]
         return Cost(steps, cells, 1.0 + 1e-5 * cells + 1e-3 * len(domain) * len(pairs), candidates=len(pairs))
 
-    def _open(self, domain: Domain, tree: list[Clique]) -> list[Clique]:
-        """Pairs that join two parts of the forest and still fit the model."""
+    def _open(self, domain: Domain) -> list[Clique]:
+        """Pairs that fit the model by themselves and can be counted together."""
+        room = self.max_cells - sum(domain.sizes)
+        return [p for p in countable(domain, list(combinations(domain.names, 2))) if domain.cells(p) <= room]
+
+    def _joining(self, domain: Domain, candidates: list[Clique], tree: list[Clique]) -> list[Clique]:
+        """Candidates that join two parts of the forest and still fit the model."""
         part = {name: i for i, name in enumerate(domain)}
         for a, b in tree:
             old, new = part[b], part[a]
             part = {name: new if p == old else p for name, p in part.items()}
         room = self.max_cells - sum(domain.sizes) - sum(map(domain.cells, tree))
-        pairs = countable(domain, list(combinations(domain.names, 2)))
-        return [p for p in pairs if part[p[0]] != part[p[1]] and domain.cells(p) <= room]
+        return [p for p in candidates if part[p[0]] != part[p[1]] and domain.cells(p) <= room]
