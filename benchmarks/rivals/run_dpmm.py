@@ -12,26 +12,17 @@ names = [f"c{i}" for i in range(codes.shape[1])]
 frame = pd.DataFrame(codes, columns=names)
 domain = dict(zip(names, job["sizes"], strict=True))
 state = np.random.RandomState(job["seed"])
-if job["method"] in ("aim", "aim-hurried"):
+if job["method"] in ("aim", "aim-regrouped"):
     from dpmm.models.aim import AIMGM as Model
 elif job["method"] == "mst":
     from dpmm.models.mst import MSTGM as Model
 else:
     from dpmm.models.priv_bayes import PrivBayesGM as Model
 extra = {"n_jobs": 1} if job["method"] != "priv-bayes" else {}
-if job["method"] == "aim-hurried":
-    # At large ε its AIM takes hours. Here the warm-started fits of its rounds make a tenth of their iterations; the last
-    # fit, from which rows are drawn, makes all of them.
-    from dpmm.models.base.mbi import FactoredInference
+if job["method"] == "aim-regrouped":
+    from dpmm_sums import install
 
-    whole = FactoredInference.estimate
-
-    def estimate(self, *arguments, **options):
-        if self.warm_start:
-            self.iters = 100
-        return whole(self, *arguments, **options)
-
-    FactoredInference.estimate = estimate
+    install()
 model = Model(epsilon=job["epsilon"], delta=job["delta"], domain=domain, random_state=state, **extra)
 model.fit(frame)
 double = model.generate(n_records=len(frame))[names]

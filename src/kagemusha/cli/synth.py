@@ -78,7 +78,7 @@ def plan(
         f"Columns     {len(declared.domain)} ({plain(', '.join(declared.domain.names[:8]))}{', …' if len(declared.domain) > 8 else ''})"
     )
     say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
-    say(f"Time        about {_duration(cost.seconds)}")
+    say(f"Time        up to about {_duration(cost.seconds)}")
     if error is not None:
         say(f"Error       two-way tables off by about {100 * min(error, 2.0):.1f}% of {rows:,} rows, from noise alone")
     elif cost.error is not None:

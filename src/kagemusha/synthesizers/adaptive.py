@@ -26,6 +26,9 @@ START = 0.5
 ROUND_WORK, LAST_WORK = 3e7, 3e8
 """Cells the belief propagation of a round and of the last round may visit; small models converge long before."""
 
+FEWEST = 60.0
+"""Passes of a round, however large its model."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Synthesizer):
@@ -68,8 +71,9 @@ class Adaptive(Synthesizer):
         candidates = self.candidates(domain)
         cells = min(self.max_cells, tree_cells(domain, candidates.cliques))
         start = self.start_share(domain)
-        rounds = 3 * len(domain)
-        passes = min(rounds * ROUND_WORK + LAST_WORK, rounds * 300.0 * cells)
+        # seen in tables whose columns all depend on each other; the model is half its largest size on average
+        rounds = 6 * len(domain)
+        passes = min(rounds * max(ROUND_WORK, FEWEST / 2 * cells) + LAST_WORK, rounds * 300.0 * cells)
         return Cost(
             [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
             cells,
@@ -114,7 +118,7 @@ class Adaptive(Synthesizer):
         passes = ROUND_WORK / tree_cells(domain, [m.clique for m in measured])
         # close to the minimum where that is cheap: a round that stopped short of it would seem to have moved little, and
         # anneal too soon
-        return self._fitted(curator, measured, before, max(60.0, passes), tolerance=1e-3 if passes > 400 else 0.01)
+        return self._fitted(curator, measured, before, max(FEWEST, passes), tolerance=1e-3 if passes > 400 else 0.01)
 
     def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField) -> MarkovField:
         """The field to keep: afresh if there is time, because what early rounds left in a warm start lingers."""

@@ -118,7 +118,7 @@ class Cost:
     cells: int
     """Largest model the fit may build."""
     seconds: float
-    """Rough time of the fit."""
+    """About the longest the fit may take; tables whose columns hardly depend on each other take far less."""
     error: float | None = None
     """Expected mean error of two-way marginals (share of records), where it can be told."""
     candidates: int = 0
