@@ -129,7 +129,9 @@ def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
     verdicts = {pair.clique: pair for pair in expected.pairs}
     count = len(names)
     cell = max(9.0, min(30.0, 430 / max(1, count)))
-    left, top = 112.0, 6.0
+    # room for the longest name beside the map, and for it turned by 60° below
+    longest = 6.2 * max(len(shorten(name, 18)) for name in names)
+    left, top = max(40.0, longest + 8), 6.0
     parts = []
     for i, row in enumerate(names):
         parts.append(text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(row, 18), anchor="end", size=min(11, cell)))
@@ -148,7 +150,7 @@ def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
             parts.append(text(x + cell / 2, y + cell / 2 + 4, mark, anchor="middle", size=min(13, cell), fill=colour))
     counted = expected.counted()
     alt = "Map of verdicts: " + ", ".join(f"{n} pairs {verdict}" for verdict, n in counted.items())
-    return picture(left + cell * count + 8, top + cell * count + 96, alt, parts)
+    return picture(left + cell * count + 8, top + cell * count + 16 + 0.87 * longest, alt, parts)
 
 
 def budget_picture(trace: Sequence[Round]) -> str:
