@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+import kagemusha
 from kagemusha.evaluation.kway import kway_errors
 from kagemusha.evaluation.ml_utility import classify
 from kagemusha.evaluation.mutual_information import information_matrix
@@ -19,6 +20,7 @@ from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.sources import FrameSource, Source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.model import Model
+from kagemusha.synthesizers.model_file import write_whole
 from kagemusha.synthesizers.registry import create
 
 METHODS = {
@@ -91,24 +93,35 @@ def all_runs(
     quick: bool,
     progress: Callable[[str, float], None],
 ) -> list[Result]:
-    """Every method, `repeat` times; a run whose file is there is not repeated."""
+    """Every method, `repeat` times; a run whose file is there, made by the same code and choices, is not repeated."""
     folder.mkdir(parents=True, exist_ok=True)
+    stamp = f"{code_digest()} {' '.join(learners)} {'quick' if quick else 'whole'}"
     source = source_of(table)
     jobs = [(method, seed) for method in METHODS for seed in range(repeat)]
     results = []
     for done, (method, seed) in enumerate(jobs):
         progress(f"{table.name}: {method}, run {seed + 1}", done / len(jobs))
         path = folder / f"{table.name}-{method}-{seed}.json"
-        if path.exists():
-            result = Result(**_tupled(json.loads(path.read_text())))
-        else:
+        result = _stored(path, stamp)
+        if result is None:
             result = run_one(table, source, method, seed, learners=learners, quick=quick)
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(result.__dict__))
-            part.replace(path)
+            write_whole(path, json.dumps({"stamp": stamp, **result.__dict__}).encode())
         results.append(result)
     return results
 
 
-def _tupled(data: dict[str, Any]) -> dict[str, Any]:
-    return {**data, "errors": tuple(data["errors"])}
+def _stored(path: Path, stamp: str) -> Result | None:
+    if not path.exists():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if data.pop("stamp", "") != stamp:
+        return None
+    return Result(**{**data, "errors": tuple(data["errors"])})
+
+
+def code_digest() -> str:
+    """Which code made a result: a digest of all of the package's sources."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(kagemusha.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
