@@ -93,9 +93,10 @@ def buy(
     _events(mechanism, 1.0, times, Adjacency.named(adjacency))
     scales = {}
     with progress_bar(quiet=as_json) as progress:
-        for done, accountant in enumerate(_accountants(mechanism)):
-            # numerical composition comes last and takes nearly all the time
-            progress(f"asking {accountant.name}", done / 20)
+        asked = _accountants(mechanism)
+        for done, accountant in enumerate(asked):
+            # numerical composition comes last and takes longest
+            progress(f"asking {accountant.name}", done / (2 * len(asked)))
             scales[accountant.name] = calibrate(
                 lambda scale: _events(mechanism, scale, times, Adjacency.named(adjacency)),
                 budget,

@@ -62,6 +62,11 @@ class RDP:
             return math.inf
         left = delta - float(sum(event.delta for event in events))
         linear = sum(float(e.rho or 0) for e in events if not isinstance(e, LaplaceEvent))
-        laplace = [e for e in events if isinstance(e, LaplaceEvent)]
-        values = [a * linear * (1 + 1e-12) + sum(event_rdp(e, a) for e in laplace) for a in ORDERS]
+        alike: dict[tuple[float, int], tuple[Event, int]] = {}
+        for e in events:
+            if isinstance(e, LaplaceEvent):
+                alike[e.scale, e.l1] = (e, alike.get((e.scale, e.l1), (e, 0))[1] + 1)
+        values = [
+            a * linear * (1 + 1e-12) + sum(times * event_rdp(e, a) for e, times in alike.values()) for a in ORDERS
+        ]
         return rdp_epsilon(ORDERS, values, left)
