@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from pathlib import Path
 
@@ -111,4 +112,6 @@ def test_a_release_given_up_gives_back_what_it_never_charged(run, tmp_path: Path
     assert "closed already" in run("ledger", "close", little).stdout
     with pytest.raises(LedgerError, match="needs a new key"):
         book.charge(little, [("second", *step[1:])])
+    bare = book.open_release(ReleaseRequest("people", "stat", Budget(math.inf, delta), accounting, key="c")).id
+    assert "held no part of a cap" in run("ledger", "close", bare).stdout
     assert "no release 'zz'" in run("ledger", "close", "zz", code=6).stderr

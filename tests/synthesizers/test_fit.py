@@ -159,6 +159,16 @@ def test_a_column_too_wide_for_any_model_is_refused_before_it_is_paid() -> None:
         SIMPLE.plan(wide, BUDGET)
 
 
+@pytest.mark.parametrize("method", ["stat", "bayes-net"])
+def test_a_baseline_without_protection_stands_in_the_ledger_as_what_it_is(tmp_path: Path, method: str) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    asked = {"schema": SCHEMA, "ledger": ledger, "dataset": "d"}
+    assert math.isinf(fit(create(method), people(), BUDGET, **asked).certificate.epsilon)
+    (record,) = ledger.releases()
+    assert math.isinf(record.epsilon)
+    assert ledger.caps() == [], "no cap could hold it, so it makes none"
+
+
 def test_a_policy_of_another_name_does_not_pass_the_cap(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path / "l.db")
     asked = {"schema": SCHEMA, "ledger": ledger, "dataset": "d"}

@@ -116,11 +116,8 @@ def close(
     book.close_release(release)
     # another process may have charged a last step meanwhile
     charged = next(r.charged for r in book.releases() if r.id == release)
-    say(
-        plain(
-            f"{release} is closed: ρ = {charged / UNIT:.4g} stays spent, ρ = {(one.reserved - charged) / UNIT:.4g} went back"
-        )
-    )
+    told = f"ρ = {charged / UNIT:.4g} stays spent, ρ = {(one.reserved - charged) / UNIT:.4g} went back"
+    say(plain(f"{release} is closed: {told if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"))
 
 
 @app.command()

@@ -86,7 +86,7 @@ def fit(
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
     spent = budget
-    if simulation is not None or derived:
+    if simulation is not None or derived or not synthesizer.private:
         # it protects nobody, so no part of a cap could account for it: the ledger lists it as ε = ∞
         spent = replace(budget, epsilon=math.inf)
         details |= {"simulation": simulation, "epsilon": budget.epsilon}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kagemusha.privacy.events import Event, LaplaceEvent
 
@@ -62,11 +64,8 @@ class RDP:
             return math.inf
         left = delta - float(sum(event.delta for event in events))
         linear = sum(float(e.rho or 0) for e in events if not isinstance(e, LaplaceEvent))
-        alike: dict[tuple[float, int], tuple[Event, int]] = {}
-        for e in events:
-            if isinstance(e, LaplaceEvent):
-                alike[e.scale, e.l1] = (e, alike.get((e.scale, e.l1), (e, 0))[1] + 1)
+        laplace = Counter(replace(e, what="") for e in events if isinstance(e, LaplaceEvent))
         values = [
-            a * linear * (1 + 1e-12) + sum(times * event_rdp(e, a) for e, times in alike.values()) for a in ORDERS
+            a * linear * (1 + 1e-12) + sum(times * event_rdp(e, a) for e, times in laplace.items()) for a in ORDERS
         ]
         return rdp_epsilon(ORDERS, values, left)
