@@ -25,7 +25,12 @@ import numpy as np
 from tables import TABLES
 
 HERE = Path(__file__).parent
-PACKAGES = {"dpmm": ["dpmm"], "smartnoise": ["torch==2.13.0", "smartnoise-synth"], "datasynthesizer": ["DataSynthesizer"], "opendp": ["opendp[polars,mbi]", "pandas"]}
+PACKAGES = {
+    "dpmm": ["dpmm"],
+    "smartnoise": ["torch==2.13.0", "smartnoise-synth"],
+    "datasynthesizer": ["DataSynthesizer"],
+    "opendp": ["opendp[polars,mbi]", "pandas"],
+}
 DELTA = 1e-9
 
 
@@ -82,22 +87,33 @@ def run(job: Job, work: Path, limit: int) -> dict[str, object]:
     np.save(source, codes)
     out.unlink(missing_ok=True)
     config = {
-        "method": job.method, "epsilon": job.epsilon, "delta": DELTA, "seed": job.seed, "sizes": sizes,
-        "codes": str(source), "out": str(out),
+        "method": job.method,
+        "epsilon": job.epsilon,
+        "delta": DELTA,
+        "seed": job.seed,
+        "sizes": sizes,
+        "codes": str(source),
+        "out": str(out),
     }
     python = environment(job.system, work)
     script = HERE / "rivals" / f"run_{job.system}.py"
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     started, load = time.time(), os.getloadavg()[0]
     process = subprocess.Popen(
-        [python, script, json.dumps(config)], env={**os.environ, **threads},
-        stdout=subprocess.DEVNULL, stderr=(work / "stderr.txt").open("w"),
+        [python, script, json.dumps(config)],
+        env={**os.environ, **threads},
+        stdout=subprocess.DEVNULL,
+        stderr=(work / "stderr.txt").open("w"),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
     )
     _, status, usage = os.wait4(process.pid, 0)
     result: dict[str, object] = {
-        "key": job.key, "cpu": usage.ru_utime + usage.ru_stime, "wall": time.time() - started,
-        "megabytes": usage.ru_maxrss / 1024, "load": load, "finished": out.exists() and status == 0,
+        "key": job.key,
+        "cpu": usage.ru_utime + usage.ru_stime,
+        "wall": time.time() - started,
+        "megabytes": usage.ru_maxrss / 1024,
+        "load": load,
+        "finished": out.exists() and status == 0,
     }
     if result["finished"]:
         result["errors"] = errors(codes, np.load(out), sizes)
@@ -119,7 +135,12 @@ def jobs(seeds: int, flagship: str) -> list[Job]:
     plan.append(Job("dpmm", "aim-regrouped", "adult", 1.0, 0))  # the same error as without regrouping, if all is well
     for seed in range(seeds):
         ours = [(m, t, e) for t in ("adult", "bank") for e in (0.1, 1.0, 10.0) for m in ("aim", flagship)]
-        ours += [("aim-k3", "adult", 1.0), ("privbayes", "adult", 1.0), ("aim", "adult-wide", 1.0), (flagship, "adult-wide", 1.0)]
+        ours += [
+            ("aim-k3", "adult", 1.0),
+            ("privbayes", "adult", 1.0),
+            ("aim", "adult-wide", 1.0),
+            (flagship, "adult-wide", 1.0),
+        ]
         plan += [Job("kagemusha", method, table, epsilon, seed) for method, table, epsilon in ours]
     return plan
 
@@ -147,10 +168,19 @@ def summary(results: list[dict[str, object]]) -> str:
         more = "" if len(done) == len(group) else "> "
         ratios = [f"{more}{mean(group, n) / mean(ours, n):.1f}" if ours else "" for n in ("cpu", "wall", "megabytes")]
         quality = error / np.mean([r["errors"] for r in ours], axis=0) if ours else np.full(3, np.nan)
-        cells = [system, method, table, epsilon, f"{len(done)} of {len(group)}", f"{more}{mean(group, 'cpu'):.1f}",
-                 f"{more}{mean(group, 'wall'):.1f}", f"{mean(group, 'megabytes'):.0f}",
-                 *(f"{e:.4f}" if np.isfinite(e) else "stopped" for e in error), *ratios,
-                 *(f"{q:.2f}" if np.isfinite(q) else "" for q in quality)]
+        cells = [
+            system,
+            method,
+            table,
+            epsilon,
+            f"{len(done)} of {len(group)}",
+            f"{more}{mean(group, 'cpu'):.1f}",
+            f"{more}{mean(group, 'wall'):.1f}",
+            f"{mean(group, 'megabytes'):.0f}",
+            *(f"{e:.4f}" if np.isfinite(e) else "stopped" for e in error),
+            *ratios,
+            *(f"{q:.2f}" if np.isfinite(q) else "" for q in quality),
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kagemusha.evaluation import CodedTable, open_table
-from kagemusha.evaluation.expected_error import USE, VERDICTS, expected_error
 from kagemusha.evaluation.kway import l1_errors
+from kagemusha.evaluation.tables import open_table
 from kagemusha.privacy.budget import Budget
+from kagemusha.quality.expected_error import USE, VERDICTS, expected_error
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Schema
 from kagemusha.synthesizers import create, fit
 
@@ -44,7 +45,6 @@ def tables() -> Iterator[tuple[str, Schema, Any]]:
 
     text = files("kagemusha.cli").joinpath("data/randhie.toml").read_text(encoding="utf-8")
     yield "RAND", Schema.loads(text), randhie.load_pandas().data
-
 
     yield "rare codes", *_made(3_000, columns=5, codes=40, power=1.0)
     yield "rarer codes", *_made(1_000, columns=5, codes=40, power=1.6)

@@ -9,11 +9,29 @@ import numpy as np
 import pandas as pd
 
 ADULT = [
-    "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "native-country", "income",
+    "workclass",
+    "education",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "native-country",
+    "income",
 ]
 ADULT_NUMERIC = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 BANK = [
-    "job", "marital", "education", "default", "housing", "loan", "contact", "month", "day_of_week", "poutcome", "y",
+    "job",
+    "marital",
+    "education",
+    "default",
+    "housing",
+    "loan",
+    "contact",
+    "month",
+    "day_of_week",
+    "poutcome",
+    "y",
 ]
 
 

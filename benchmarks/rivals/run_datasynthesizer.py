@@ -19,10 +19,13 @@ with tempfile.TemporaryDirectory() as folder:
     frame.to_csv(table, index=False)
     describer = DataDescriber(category_threshold=1000)
     describer.describe_dataset_in_correlated_attribute_mode(
-        dataset_file=table, epsilon=job["epsilon"], k=2,
+        dataset_file=table,
+        epsilon=job["epsilon"],
+        k=2,
         attribute_to_is_categorical=dict.fromkeys(names, True),
         attribute_to_is_candidate_key=dict.fromkeys(names, False),
-        attribute_to_datatype=dict.fromkeys(names, "String"), seed=job["seed"],
+        attribute_to_datatype=dict.fromkeys(names, "String"),
+        seed=job["seed"],
     )
     describer.save_dataset_description_to_file(description)
     generator = DataGenerator()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,10 @@ IntArray = NDArray[np.int64]
 
 FloatArray = NDArray[np.float64]
 """Probabilities, potentials, measurements."""
+
+
+Codes = NDArray[Any]
+"""Codes in the smallest integer type that holds them."""
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -69,7 +69,7 @@ def test_only_the_release_room_and_fit_hold_a_source_with_a_ledger() -> None:
     for file in FILES:
         text = file.read_text()
         if "ledger" in text and "sources" in text and "import" in text:
-            imports_both = "kagemusha.privacy.ledger" in text and "kagemusha.sources" in text
+            imports_both = "kagemusha.ledger.protocol" in text and "kagemusha.sources" in text
             relative = file.relative_to(SOURCE).as_posix()
             allowed = relative.startswith(("release/", "cli/")) or relative == "synthesizers/fit.py"
             assert not imports_both or allowed, f"{relative} holds a source together with a ledger"

@@ -11,8 +11,9 @@ import pytest
 from kagemusha.cli import account, compare, evaluate, generation, synth
 from kagemusha.cli.options import check_rows, check_seed
 from kagemusha.errors import DataError, OutputError, UsageError
-from kagemusha.schema.rawfile import read_header
-from kagemusha.synthesizers.model_file import read_model, write_model, write_whole
+from kagemusha.files import write_whole
+from kagemusha.models.file import read_model, write_model
+from kagemusha.sources.rawfile import read_header
 from kagemusha.synthesizers.registry import create
 
 NAN, INF = float("nan"), float("inf")
@@ -91,7 +92,7 @@ def test_sample(tmp_path: Path, change: dict[str, Any], words: str) -> None:
 
 
 def test_a_model_has_a_longest_table(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    from kagemusha.synthesizers.model import load_model
+    from kagemusha.models.model import load_model
 
     run("synth", patients, "-s", "patients.toml", "-m", "independent", "--out", "doubles")
     model = load_model(tmp_path / "doubles" / "model.kage")
@@ -149,7 +150,7 @@ def test_a_file_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_table_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow as pa
 
-    from kagemusha.synthesizers.bundle import write_table
+    from kagemusha.models.folder import write_table
 
     def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")

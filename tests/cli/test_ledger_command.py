@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from kagemusha.errors import LedgerError
+from kagemusha.ledger.protocol import ReleaseRequest
+from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import LaplaceEvent
 from kagemusha.privacy.filter import cost_of
-from kagemusha.privacy.ledger import ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import open_ledger
 
 SYNTH = ("--method", "independent", "--out", "doubles")
 

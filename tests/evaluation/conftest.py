@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kagemusha.evaluation import CodedTable, open_table
+from kagemusha.evaluation.tables import open_table
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Integer, Real, Schema
 
 from .tables import make_table

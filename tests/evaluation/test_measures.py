@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kagemusha.errors import UsageError
-from kagemusha.evaluation import CodedTable, classify, open_table, regress
+from kagemusha.evaluation import classify, regress
 from kagemusha.evaluation.discriminator import discriminate
 from kagemusha.evaluation.distances import column_distances, kolmogorov_smirnov, unseen, wasserstein
 from kagemusha.evaluation.evaluate import evaluate
@@ -18,6 +18,8 @@ from kagemusha.evaluation.missingness import compare_missingness
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
 from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.evaluation.tables import open_table
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Integer, Schema
 
 from .tables import make_table

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.evaluation import CodedTable, Projectable, information_matrix, kway_errors, open_table
+from kagemusha.evaluation import information_matrix, kway_errors
 from kagemusha.evaluation import kway as kway_module
 from kagemusha.evaluation.queries import compare_queries, query, random_queries
+from kagemusha.evaluation.tables import open_table
+from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
+from kagemusha.quality.projectable import CodedTable, Projectable
 from kagemusha.schema import Category, Schema
 from kagemusha.sources import open_source
-from kagemusha.synthesizers import Model, create, fit
+from kagemusha.synthesizers import create, fit
 
 from .tables import make_table
 

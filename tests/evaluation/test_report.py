@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kagemusha.errors import UsageError
-from kagemusha.evaluation import CodedTable
 from kagemusha.evaluation.evaluate import Evaluation, evaluate
 from kagemusha.evaluation.report import render, write_report
 from kagemusha.privacy.budget import Budget
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Schema
 from kagemusha.synthesizers import create, fit
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.gaussian_generation import GaussianGeneration
-from kagemusha.privacy.gaussian_generation_bounds import eigenvalue_cost
+from kagemusha.privacy.generation.bounds import eigenvalue_cost
+from kagemusha.privacy.generation.gaussian import GaussianGeneration
 
 PAPER = {"d": 6, "sigma": 0.01}
 EVERY = [("add-remove", "paper"), ("replace", "paper"), ("replace", "two-eigenvalue"), ("add-remove", "floor")]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.gaussian_generation import GaussianGeneration
-from kagemusha.privacy.gaussian_generation_noise import NoisyGeneration
+from kagemusha.privacy.generation.gaussian import GaussianGeneration
+from kagemusha.privacy.generation.noise import NoisyGeneration
 
 BIG = {"n": 10**7, "d": 6, "sigma": 0.01}
 

@@ -9,14 +9,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from kagemusha.privacy.gaussian_generation import GaussianGeneration
-from kagemusha.privacy.gaussian_generation_pld import (
-    GaussianPair,
-    ShrinkingPart,
-    WideningPart,
-    dominating_pair,
-    pair_at,
-)
+from kagemusha.privacy.generation.gaussian import GaussianGeneration
+from kagemusha.privacy.generation.pld import GaussianPair, ShrinkingPart, WideningPart, dominating_pair, pair_at
 
 
 def exact_tail(size, edge, lower):

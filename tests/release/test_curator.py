@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import BudgetExceeded, UsageError
+from kagemusha.ledger.protocol import ReleaseRequest
+from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.ledger import ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.mechanisms import SimulatedNoise
+from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
-from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique, Domain
 
 DOMAIN = Domain(("a", "b"), (3, 2))

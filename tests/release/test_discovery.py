@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import BudgetExceeded, CapReached, PrivacyError, SchemaError, UndeclaredDomain, UsageError
+from kagemusha.ledger.protocol import Cap, ReleaseRequest
+from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
+from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent, normal_tail
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.ledger import Cap, ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
-from kagemusha.privacy.verify import all_passed, verify
 from kagemusha.release.discovery import DELTA_SHARE, Finder, close_schema, threshold
 from kagemusha.release.grid import first_grid, second_grid
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Real, Schema
 from kagemusha.sources import open_table
 from kagemusha.sources.open_table import OpenTable, ValueCounts
-from kagemusha.synthesizers.bundle import write_bundle
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 

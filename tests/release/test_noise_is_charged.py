@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from kagemusha.ledger.protocol import ReleaseRequest
+from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.ledger import ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import open_ledger
+from kagemusha.queries.interactions import Interaction
+from kagemusha.queries.moments import STEPS, CrossMoments, FirstMoments, features_of
+from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.release.discovery import DELTA_SHARE, Finder
-from kagemusha.release.interactions import Interaction
-from kagemusha.release.moments import STEPS, CrossMoments, FirstMoments, features_of
-from kagemusha.release.scores import L1Error
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Clique
 from kagemusha.sources.open_table import OpenTable, ValueCounts

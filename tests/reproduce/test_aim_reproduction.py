@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kagemusha.evaluation import CodedTable
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce import aim, aim_runs
 from kagemusha.reproduce.aim_claims import error_claims, information_claims, step_claims
 from kagemusha.reproduce.aim_runs import METHODS, Result, all_runs

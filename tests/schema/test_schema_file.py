@@ -21,8 +21,8 @@ from kagemusha.schema import (
     Real,
     Schema,
     Surrogate,
-    check,
 )
+from kagemusha.schema.lint import check
 
 SCHEMA = Schema(
     [

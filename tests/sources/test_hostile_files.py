@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kagemusha.errors import DataError, SchemaError
-from kagemusha.schema import Category, Drop, Integer, Schema, propose
-from kagemusha.schema.rawfile import connect
+from kagemusha.proposal import propose
+from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.sources import open_source
+from kagemusha.sources.rawfile import connect
 
 CANARY = "Zyxwv-canary-8417"
 C = CANARY.encode()

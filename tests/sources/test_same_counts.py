@@ -13,9 +13,10 @@ import pytest
 
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, ModelTooLarge, UsageError
+from kagemusha.marginals import tally as counting
+from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Boolean, Category, Date, Datetime, Domain, Drop, Integer, Real, Schema, Surrogate
-from kagemusha.sources import FileSource, Source, counting, open_source, read_header
-from kagemusha.sources.counting import Tally
+from kagemusha.sources import FileSource, Source, open_source, read_header
 
 SCHEMA = Schema(
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kagemusha.synthesizers.checks import CHECKS
+from kagemusha.synthesizers.contract import CHECKS
 from kagemusha.synthesizers.registry import create, names
 
 

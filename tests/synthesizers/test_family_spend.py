@@ -14,7 +14,9 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import UNIT
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers import adaptive, gathered, kage, mst
+from kagemusha.synthesizers import adaptive, mst
+from kagemusha.synthesizers.kage import kage
+from kagemusha.synthesizers.kage import state as gathered
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import create
 

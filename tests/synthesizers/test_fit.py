@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from kagemusha.errors import CapReached, ModelTooLarge, UsageError
+from kagemusha.ledger.protocol import Cap
+from kagemusha.ledger.sqlite import open_ledger
+from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.ledger import Cap
-from kagemusha.privacy.ledger_sqlite import open_ledger
+from kagemusha.progress import part
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.sources import open_source
-from kagemusha.synthesizers.bundle import write_bundle
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, countable
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.protocol import part
 from kagemusha.synthesizers.registry import create
 
 SCHEMA = Schema([Category("sex", categories=("F", "M")), Integer("age", lower=0, upper=9)])

@@ -9,15 +9,15 @@ import pytest
 
 from kagemusha.encoding import Encoder
 from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.models.model import Model
+from kagemusha.models.normal import NormalGenerator
 from kagemusha.privacy.budget import Budget
-from kagemusha.release.moments import CrossMoments, FirstMoments, features_of
+from kagemusha.queries.moments import CrossMoments, FirstMoments, features_of
 from kagemusha.schema import Integer, Real, Schema
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.checks import example_schema, example_table
+from kagemusha.synthesizers.contract import example_schema, example_table
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.gaussian import Gaussian, Stat, _factor, normal
-from kagemusha.synthesizers.model import Model
-from kagemusha.synthesizers.normal import NormalGenerator
 
 
 def numbers(rows: int = 4000) -> tuple[object, Schema]:

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from family import run, table
 
+from kagemusha.graphical.lbfgs import minimise
 from kagemusha.marginals import Marginal, nearest_counts
+from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
-from kagemusha.release.interactions import GroupedError, Interaction, grouped
+from kagemusha.queries.interactions import GroupedError, Interaction, grouped
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.lbfgs import minimise
-from kagemusha.synthesizers.markov import MarkovGenerator
-from kagemusha.synthesizers.pair_choice import choose, shrunk
-from kagemusha.synthesizers.rare_codes import merge_rare
+from kagemusha.synthesizers.kage.grouping import merge_rare
+from kagemusha.synthesizers.kage.pair_choice import choose, shrunk
 from kagemusha.synthesizers.registry import create
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kagemusha.models.folder import write_bundle
+from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Real, Schema
-from kagemusha.synthesizers.bundle import write_bundle
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.model import Model
 from kagemusha.synthesizers.registry import create, names
 
 COLUMNS = ("ward", "age", "bmi")

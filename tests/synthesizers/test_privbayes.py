@@ -13,10 +13,10 @@ from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
-from kagemusha.release.network_scores import Family
+from kagemusha.queries.network_scores import Family
 from kagemusha.schema import Boolean, Category, Schema
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.checks import example_schema, example_table
+from kagemusha.synthesizers.contract import example_schema, example_table
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.network import Growth, network_field
 from kagemusha.synthesizers.privbayes import BayesNet, PrivBayes

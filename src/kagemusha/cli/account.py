@@ -122,9 +122,9 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """What does this ε mean? The best any attacker can do."""
+    from kagemusha.certificate.consequence import consequences, in_words
     from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.consequence import consequences, in_words
 
     if accounting not in list(Accounting):
         raise UsageError(f"--accounting must be one of {', '.join(Accounting)}, got {accounting!r}")

@@ -52,8 +52,8 @@ def evaluate(
     from kagemusha.evaluation.learners import NAMES
     from kagemusha.evaluation.report import refuse_beside_release, write_report
     from kagemusha.evaluation.summary import figures, sentences, verdict
+    from kagemusha.models.model import load_model
     from kagemusha.schema import Schema
-    from kagemusha.synthesizers.model import load_model
 
     path = out or Path(f"{synthetic.stem}-INTERNAL.html")
     if path.suffix.lower() not in (".html", ".htm"):

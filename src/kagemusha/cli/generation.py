@@ -38,8 +38,8 @@ def gaussian_generation(
 
     Theorems 3.1 and 3.2 of Miura et al., their paper's conversion, the optimal one, and numerical composition.
     """
-    from kagemusha.privacy.gaussian_generation import GaussianGeneration
-    from kagemusha.privacy.gaussian_generation_noise import NoisyGeneration
+    from kagemusha.privacy.generation.gaussian import GaussianGeneration
+    from kagemusha.privacy.generation.noise import NoisyGeneration
 
     rows = _whole("n", n)
     doubles = rows if m is None else _whole("m", m)

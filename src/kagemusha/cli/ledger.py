@@ -11,8 +11,8 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
+from kagemusha.ledger.sqlite import SQLiteLedger
 from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.privacy.ledger_sqlite import SQLiteLedger
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
 
@@ -81,8 +81,8 @@ def cap(
 
     For a file it goes into the ledger that `synth` uses for it: the one beside the file, if no --ledger is given.
     """
+    from kagemusha.ledger.protocol import Cap
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.ledger import Cap
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
@@ -127,7 +127,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="File to write; by default the screen.")] = None,
 ) -> None:
     """Write caps, releases and every charged step as JSON, for an auditor."""
-    from kagemusha.synthesizers.model_file import write_whole
+    from kagemusha.files import write_whole
 
     book = _open(ledger_path(ledger, data))
     content = _content(book)

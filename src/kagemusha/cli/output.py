@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from kagemusha.synthesizers.protocol import Progress, silent
+from kagemusha.progress import Progress, silent
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -25,9 +25,9 @@ def propose(
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Draft a schema from the data. Every fact it takes from the data is marked until a person confirms it."""
-    from kagemusha.schema.check import check as look
-    from kagemusha.schema.propose import propose as draft
-    from kagemusha.schema.propose import propose_kinds
+    from kagemusha.proposal.propose import propose as draft
+    from kagemusha.proposal.propose import propose_kinds
+    from kagemusha.schema.lint import check as look
 
     path = out or data.with_suffix(".toml").name
     path = Path(path)
@@ -53,7 +53,7 @@ def check(
     """
     from kagemusha.errors import SchemaError
     from kagemusha.schema import Schema
-    from kagemusha.schema.check import check as look
+    from kagemusha.schema.lint import check as look
 
     declared = Schema.load(schema)
     findings = look(declared)

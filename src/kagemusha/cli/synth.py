@@ -24,7 +24,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.synthesizers.protocol import part
+from kagemusha.progress import part
 from kagemusha.synthesizers.registry import DEFAULT, names
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
@@ -41,8 +41,8 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Tell what a release will cost: budget split, memory, time, expected error. Reads no data, spends nothing."""
+    from kagemusha.certificate.consequence import in_words
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.consequence import in_words
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
@@ -138,12 +138,12 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
-    from kagemusha.evaluation.quality import quality_files
+    from kagemusha.ledger.sqlite import open_ledger
+    from kagemusha.models.folder import require_replaceable, write_bundle
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.ledger_sqlite import open_ledger
+    from kagemusha.quality.statement import quality_files
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source, open_table
-    from kagemusha.synthesizers.bundle import require_replaceable, write_bundle
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
 
@@ -246,8 +246,8 @@ def sample(
     """Draw more doubles from a released model. Costs no privacy and may be repeated."""
     import numpy as np
 
-    from kagemusha.synthesizers.bundle import write_table
-    from kagemusha.synthesizers.model import load_model
+    from kagemusha.models.folder import write_table
+    from kagemusha.models.model import load_model
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")

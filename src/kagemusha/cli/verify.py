@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.verify import Check
 from kagemusha.cli.options import JsonOption
 from kagemusha.cli.output import plain, say, say_json
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.certificate import Certificate
-from kagemusha.privacy.verify import Check
 
 
 def verify(
@@ -25,8 +25,8 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a certificate, offline. Exits with 8 if anything does not match."""
-    from kagemusha.privacy.verify import all_passed
-    from kagemusha.privacy.verify import verify as run
+    from kagemusha.certificate.verify import all_passed
+    from kagemusha.certificate.verify import verify as run
 
     path = certificate / "certificate.json" if certificate.is_dir() else certificate
     checks = run(path)
@@ -61,7 +61,7 @@ def verify(
 
 def _ledger_check(ledger: Path, release: str, digest: str) -> Check:
     from kagemusha.errors import LedgerError
-    from kagemusha.privacy.ledger_sqlite import SQLiteLedger
+    from kagemusha.ledger.sqlite import SQLiteLedger
 
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger}: no such file")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.encoding.bins import Codes, code_type, to_codes
+from kagemusha.arrays import Codes
+from kagemusha.encoding.bins import code_type, to_codes
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.values import UNREADABLE, label_text
 from kagemusha.errors import SchemaError

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.schema import Measured, Real
-
-Codes = NDArray[Any]
-"""Codes in the smallest integer type that holds them."""
 
 
 def code_type(size: int) -> np.dtype[Any]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.arrow import encode_arrow
-from kagemusha.encoding.bins import Codes, Span, draw
+from kagemusha.encoding.bins import Span, draw
 from kagemusha.encoding.frames import arrow_column, build_frame, check_names, open_frame
 from kagemusha.encoding.parse import TextReader
 from kagemusha.errors import UsageError

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from kagemusha.encoding.bins import own_codes
 from kagemusha.encoding.parse import moment_sql, number_sql, quote
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Integer, Labelled, Measured, Modelled, Moment
-from kagemusha.schema.rawfile import Stored
+
+Stored = Literal["text", "integer", "float", "boolean", "date", "timestamp", "zoned", "nested"]
+"""How a table stores a column."""
 
 MICROSECONDS = {"D": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
 

@@ -1,4 +1,4 @@
-"""How good the doubles are: measured against the real table (INTERNAL), or told from what was released (publishable)."""
+"""How good the doubles are, measured against the real table: INTERNAL, every page says so."""
 
 from kagemusha.evaluation.kway import KwayErrors as KwayErrors
 from kagemusha.evaluation.kway import kway_errors as kway_errors
@@ -6,6 +6,4 @@ from kagemusha.evaluation.ml_utility import classify as classify
 from kagemusha.evaluation.ml_utility import regress as regress
 from kagemusha.evaluation.mutual_information import compare_information as compare_information
 from kagemusha.evaluation.mutual_information import information_matrix as information_matrix
-from kagemusha.evaluation.projectable import CodedTable as CodedTable
-from kagemusha.evaluation.projectable import Projectable as Projectable
-from kagemusha.evaluation.projectable import open_table as open_table
+from kagemusha.evaluation.tables import open_table as open_table

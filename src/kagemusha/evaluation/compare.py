@@ -24,12 +24,13 @@ from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.kway import kway_errors
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
-from kagemusha.evaluation.projectable import CodedTable, open_table, require_column
+from kagemusha.evaluation.tables import open_table
+from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
+from kagemusha.quality.projectable import CodedTable, require_column
 from kagemusha.schema import Schema
 from kagemusha.sources import Source, open_source
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.model_file import write_whole
 from kagemusha.synthesizers.registry import create
 
 Listener = Callable[[str, float], None]

@@ -14,9 +14,9 @@ import numpy as np
 from kagemusha import __version__
 from kagemusha.evaluation.compare import Result
 from kagemusha.evaluation.evaluate import INTERNAL
-from kagemusha.evaluation.quality import template
-from kagemusha.evaluation.svg import Curve, curves
-from kagemusha.synthesizers.model_file import write_whole
+from kagemusha.files import write_whole
+from kagemusha.pages import template
+from kagemusha.quality.svg import Curve, curves
 
 REPORT, TABLE, DATA = "comparison-INTERNAL.html", "comparison.csv", "comparison.json"
 
@@ -66,7 +66,7 @@ def render(results: Sequence[Result], *, title: str) -> str:
     """The page."""
     lines = summarise(results)
     scores = list(dict.fromkeys(line.score for line in lines))
-    page: str = template("compare.html").render(
+    page: str = template("evaluation", "compare.html").render(
         title=title,
         internal=INTERNAL,
         version=__version__,

@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.distances import positions
-from kagemusha.evaluation.projectable import Projectable, compared, shares
+from kagemusha.quality.projectable import Projectable, compared, shares
 from kagemusha.schema import Clique, Measured, Schema
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.evaluation.extras import need
-from kagemusha.evaluation.projectable import CodedTable, same_columns
+from kagemusha.quality.projectable import CodedTable, same_columns
 
 FOLDS = 3
 

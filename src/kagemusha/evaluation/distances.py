@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.encoding.bins import spans
-from kagemusha.evaluation.projectable import CodedTable, Projectable, compared, shares
+from kagemusha.quality.projectable import CodedTable, Projectable, compared, shares
 from kagemusha.schema import Measured, Modelled, Real, Schema
 
 

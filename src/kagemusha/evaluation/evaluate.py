@@ -12,16 +12,17 @@ import numpy as np
 from kagemusha.evaluation.correlation import Correlations, compare_correlations
 from kagemusha.evaluation.discriminator import Discriminator, discriminate
 from kagemusha.evaluation.distances import ColumnDistance, column_distances, unseen
-from kagemusha.evaluation.expected_error import ExpectedError, expected_error
 from kagemusha.evaluation.kway import KwayErrors, kway_errors
 from kagemusha.evaluation.learners import NAMES
 from kagemusha.evaluation.missingness import Missingness, compare_missingness
 from kagemusha.evaluation.ml_utility import Utility, utility
 from kagemusha.evaluation.mutual_information import InformationComparison, compare_information
-from kagemusha.evaluation.projectable import CodedTable, open_table, require_column, same_columns
 from kagemusha.evaluation.queries import QueryErrors, compare_queries, query, random_queries
+from kagemusha.evaluation.tables import open_table
+from kagemusha.models.model import Model
+from kagemusha.quality.expected_error import ExpectedError, expected_error
+from kagemusha.quality.projectable import CodedTable, require_column, same_columns
 from kagemusha.schema import Schema
-from kagemusha.synthesizers.model import Model
 
 INTERNAL = (
     "INTERNAL: computed from real data without a privacy charge. Similarity scores of real data leak: do not publish this, "

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.evaluation.distances import positions, span_of
-from kagemusha.evaluation.projectable import CodedTable
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Labelled, Measured
 
 Matrix = NDArray[np.float32]

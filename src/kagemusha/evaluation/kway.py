@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
-from kagemusha.evaluation.projectable import CodedTable, Projectable, compared, same_columns
+from kagemusha.quality.projectable import CodedTable, Projectable, compared, same_columns
 from kagemusha.schema import Clique, Domain
 
 MOST = 1000

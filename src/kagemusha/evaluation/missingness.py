@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.projectable import CodedTable, Projectable, compared, same_columns
+from kagemusha.quality.projectable import CodedTable, Projectable, compared, same_columns
 from kagemusha.schema import Clique, Schema
 
 

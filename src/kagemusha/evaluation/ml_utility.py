@@ -15,7 +15,7 @@ from kagemusha.evaluation.distances import positions
 from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.features import design_matrix, has_labels, known_target
 from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor, training_rows
-from kagemusha.evaluation.projectable import CodedTable, require_column, same_columns
+from kagemusha.quality.projectable import CodedTable, require_column, same_columns
 from kagemusha.schema import Measured
 
 Scores = Mapping[str, float]

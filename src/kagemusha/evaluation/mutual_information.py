@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.projectable import CodedTable, Projectable, in_batches, project_many, same_columns, shares
+from kagemusha.quality.projectable import CodedTable, Projectable, in_batches, project_many, same_columns, shares
 
 
 def mutual_information(joint: FloatArray) -> float:

@@ -9,9 +9,9 @@ from functools import reduce
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.projectable import Projectable, project_many, same_columns
+from kagemusha.models.conditions import read_where
+from kagemusha.quality.projectable import Projectable, project_many, same_columns
 from kagemusha.schema import Clique, Labelled, Schema
-from kagemusha.synthesizers.where import read_where
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,10 @@ from kagemusha.errors import UsageError
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
-from kagemusha.evaluation.plots import (
+from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.files import write_whole
+from kagemusha.pages import template
+from kagemusha.quality.plots import (
     VERDICT_COLOURS,
     VERDICT_MARKS,
     budget_picture,
@@ -18,12 +21,10 @@ from kagemusha.evaluation.plots import (
     pair_picture,
     verdict_picture,
 )
-from kagemusha.evaluation.projectable import shares
-from kagemusha.evaluation.quality import MOST_DRAWN, template
-from kagemusha.evaluation.quality import in_words as expected_in_words
-from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.quality.projectable import shares
+from kagemusha.quality.statement import MOST_DRAWN
+from kagemusha.quality.statement import in_words as expected_in_words
 from kagemusha.schema import Clique
-from kagemusha.synthesizers.model_file import write_whole
 
 SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "auprc": "AUPRC", "r2": "R²", "mae": "mean error", "rmse": "RMSE"}
 
@@ -46,7 +47,7 @@ def refuse_beside_release(path: Path) -> None:
 
 def render(evaluation: Evaluation, *, title: str = "") -> str:
     """The page; the same evaluation always gives the same bytes."""
-    page: str = template("report.html").render(
+    page: str = template("evaluation", "report.html").render(
         title=title or "synthetic table",
         internal=INTERNAL,
         version=__version__,

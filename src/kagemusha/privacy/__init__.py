@@ -3,8 +3,3 @@ from kagemusha.privacy.adjacency import Adjacency as Adjacency
 from kagemusha.privacy.adjacency import counts_sensitivity as counts_sensitivity
 from kagemusha.privacy.budget import Budget as Budget
 from kagemusha.privacy.filter import Filter as Filter
-from kagemusha.privacy.ledger import Cap as Cap
-from kagemusha.privacy.ledger import Ledger as Ledger
-from kagemusha.privacy.ledger import ReleaseRequest as ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import SQLiteLedger as SQLiteLedger
-from kagemusha.privacy.ledger_sqlite import open_ledger as open_ledger

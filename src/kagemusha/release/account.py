@@ -10,11 +10,11 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
+from kagemusha.ledger.protocol import Ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent, ThresholdEvent
 from kagemusha.privacy.filter import UNIT, Cost, Filter, cost_of
-from kagemusha.privacy.ledger import Ledger
 from kagemusha.privacy.mechanisms import Noise
 
 

@@ -14,17 +14,17 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
+from kagemusha.ledger.protocol import Ledger
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import counts_sensitivity
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.ledger import Ledger
 from kagemusha.privacy.mechanisms import Noise
+from kagemusha.queries.interactions import Interaction, NoisyInteraction
+from kagemusha.queries.moments import LinearQuery
+from kagemusha.queries.scores import Score
 from kagemusha.release.account import Account, affordable, deviation
-from kagemusha.release.interactions import Interaction, NoisyInteraction
-from kagemusha.release.moments import LinearQuery
-from kagemusha.release.scores import Score
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.sources.protocol import Source

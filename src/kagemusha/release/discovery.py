@@ -17,11 +17,11 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
+from kagemusha.ledger.protocol import Ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import counts_sensitivity
 from kagemusha.privacy.events import ThresholdEvent, normal_tail
 from kagemusha.privacy.filter import DELTA_UNIT, Filter
-from kagemusha.privacy.ledger import Ledger
 from kagemusha.privacy.mechanisms import Noise
 from kagemusha.release.account import Account, affordable
 from kagemusha.release.curator import Curator, require_readable

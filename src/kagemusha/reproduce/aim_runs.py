@@ -14,13 +14,13 @@ import kagemusha
 from kagemusha.evaluation.kway import kway_errors
 from kagemusha.evaluation.ml_utility import classify
 from kagemusha.evaluation.mutual_information import information_matrix
-from kagemusha.evaluation.projectable import CodedTable
+from kagemusha.files import write_whole
+from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.sources import FrameSource, Source
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.model import Model
-from kagemusha.synthesizers.model_file import write_whole
 from kagemusha.synthesizers.registry import create
 
 METHODS = {

@@ -10,12 +10,12 @@ import numpy as np
 
 from kagemusha.evaluation.kway import kway_errors, l1_errors
 from kagemusha.graphical import estimate
+from kagemusha.models.markov import MarkovGenerator, measurements_of
+from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import PLD, ZCDP
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
-from kagemusha.synthesizers.model import Model
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kagemusha.privacy.gaussian_generation import GaussianGeneration, Method
-from kagemusha.privacy.gaussian_generation_noise import NoisyGeneration
-from kagemusha.privacy.gaussian_generation_pld import pair_at
+from kagemusha.privacy.generation.gaussian import GaussianGeneration, Method
+from kagemusha.privacy.generation.noise import NoisyGeneration
+from kagemusha.privacy.generation.pld import pair_at
 
 D, SIGMA = 6, 0.01
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kagemusha.privacy.gaussian_generation import GaussianGeneration, Method
+from kagemusha.privacy.generation.gaussian import GaussianGeneration, Method
 
 SIZES = {10**4: "10⁴", 10**5: "10⁵", 10**6: "10⁶", 10**7: "10⁷"}
 # Okabe and Ito's palette, told apart by all common kinds of colour vision; the orange darkened for its label

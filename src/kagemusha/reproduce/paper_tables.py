@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kagemusha.errors import DataError
-from kagemusha.evaluation.projectable import CodedTable, open_table
+from kagemusha.evaluation.tables import open_table
+from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Schema
 
 ADULT = (

@@ -1,5 +1,3 @@
-from kagemusha.schema.check import Finding as Finding
-from kagemusha.schema.check import check as check
 from kagemusha.schema.columns import Column as Column
 from kagemusha.schema.columns import Drop as Drop
 from kagemusha.schema.columns import Modelled as Modelled
@@ -10,12 +8,11 @@ from kagemusha.schema.labels import Boolean as Boolean
 from kagemusha.schema.labels import Category as Category
 from kagemusha.schema.labels import Label as Label
 from kagemusha.schema.labels import Labelled as Labelled
-from kagemusha.schema.measures import Integer as Integer
-from kagemusha.schema.measures import Measured as Measured
-from kagemusha.schema.measures import Real as Real
-from kagemusha.schema.moments import Date as Date
-from kagemusha.schema.moments import Datetime as Datetime
-from kagemusha.schema.moments import Moment as Moment
-from kagemusha.schema.propose import propose as propose
+from kagemusha.schema.numeric import Integer as Integer
+from kagemusha.schema.numeric import Measured as Measured
+from kagemusha.schema.numeric import Real as Real
 from kagemusha.schema.schema import Fact as Fact
 from kagemusha.schema.schema import Schema as Schema
+from kagemusha.schema.temporal import Date as Date
+from kagemusha.schema.temporal import Datetime as Datetime
+from kagemusha.schema.temporal import Moment as Moment

@@ -10,8 +10,8 @@ from typing import Any
 from kagemusha.errors import SchemaError
 from kagemusha.schema.columns import Column, Drop, Surrogate
 from kagemusha.schema.labels import Boolean, Category
-from kagemusha.schema.measures import Integer, Real
-from kagemusha.schema.moments import Date, Datetime
+from kagemusha.schema.numeric import Integer, Real
+from kagemusha.schema.temporal import Date, Datetime
 
 KINDS: Mapping[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, Drop, Surrogate)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.arrays import IntArray
-from kagemusha.encoding.bins import Codes, code_type
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.sql import sql_expression
 from kagemusha.errors import DataError
 from kagemusha.marginals import Marginal
+from kagemusha.marginals.tally import Tally, poisson_mask, stack
 from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.schema.rawfile import connect, open_file, shielded
-from kagemusha.sources.counting import Tally, poisson_mask, stack
+from kagemusha.sources.rawfile import connect, open_file, shielded
 
 CHUNK = 250_000
 KEEP = 512 * 2**20

@@ -12,8 +12,8 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import open_frame
 from kagemusha.errors import DataError
 from kagemusha.marginals import Marginal
+from kagemusha.marginals.tally import Tally, poisson_mask, stack
 from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.counting import Tally, poisson_mask, stack
 
 
 class FrameSource:

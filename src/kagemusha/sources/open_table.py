@@ -17,10 +17,10 @@ from kagemusha.encoding.sql import as_text, check_stored
 from kagemusha.encoding.values import label_text
 from kagemusha.errors import DataError
 from kagemusha.schema import Labelled, Schema
-from kagemusha.schema.rawfile import connect, open_file, shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
+from kagemusha.sources.rawfile import connect, open_file, shielded
 
 
 @dataclass(frozen=True, eq=False)

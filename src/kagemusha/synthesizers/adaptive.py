@@ -9,12 +9,12 @@ from typing import Any
 from kagemusha.errors import UsageError
 from kagemusha.graphical import MarkovField, estimate, tree_cells
 from kagemusha.marginals import NoisyMarginal, Workload
+from kagemusha.models.markov import measurements_of
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
-from kagemusha.synthesizers.markov import measurements_of
-from kagemusha.synthesizers.noise_level import noise_of_pairs
+from kagemusha.synthesizers.noise_cost import noise_of_pairs
 from kagemusha.synthesizers.protocol import Cost, Synthesizer
 
 MEASURE, SELECT = 0.9, 0.1

@@ -10,15 +10,17 @@ import numpy as np
 
 from kagemusha.errors import UsageError
 from kagemusha.graphical import MarkovField
+from kagemusha.models.generator import Round
+from kagemusha.models.markov import MarkovGenerator
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
-from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
 from kagemusha.synthesizers.candidates import Candidates
-from kagemusha.synthesizers.ceilings import choice_ceilings
-from kagemusha.synthesizers.markov import MarkovGenerator
-from kagemusha.synthesizers.noise_level import cell_error
-from kagemusha.synthesizers.protocol import Fitted, Progress, Round, silent
+from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.protocol import Fitted
+from kagemusha.synthesizers.selection_bounds import choice_ceilings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,14 +10,16 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.graphical import MarkovField
+from kagemusha.models.generator import Round
+from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
-from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
-from kagemusha.synthesizers.markov import MarkovGenerator
-from kagemusha.synthesizers.noise_level import cell_error
-from kagemusha.synthesizers.protocol import Fitted, Progress, Round, silent
+from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.protocol import Fitted
 
 SURVEY = 0.04
 """Share of the budget for one noisy error of every candidate before the first round."""

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from kagemusha import __version__
+from kagemusha.certificate.certificate import ASSUMPTIONS, DISCOVERED_ASSUMPTIONS, Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
+from kagemusha.ledger.protocol import Ledger, ReleaseRequest
+from kagemusha.ledger.sqlite import open_ledger
+from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.certificate import ASSUMPTIONS, DISCOVERED_ASSUMPTIONS, Certificate
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.ledger import Ledger, ReleaseRequest
-from kagemusha.privacy.ledger_sqlite import open_ledger
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
+from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.discovery import (
     Finder,
@@ -30,8 +32,7 @@ from kagemusha.release.discovery import (
 )
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
-from kagemusha.synthesizers.model import Model
-from kagemusha.synthesizers.protocol import Progress, Synthesizer, silent
+from kagemusha.synthesizers.protocol import Synthesizer
 
 
 def fit(

@@ -12,15 +12,16 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.marginals import nearest_counts
+from kagemusha.models.normal import NormalGenerator, Place
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.gaussian_generation import GaussianGeneration
+from kagemusha.privacy.generation.gaussian import GaussianGeneration
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.moments import CrossMoments, Features, FirstMoments, features_of
 from kagemusha.release.curator import Curator
-from kagemusha.release.moments import CrossMoments, Features, FirstMoments, features_of
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
-from kagemusha.synthesizers.normal import NormalGenerator, Place
-from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
+from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
 
 MOST_FEATURES = 4000
 """The covariance is a dense square of this side at most (128 MB)."""

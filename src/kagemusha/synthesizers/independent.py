@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kagemusha.graphical import estimate
+from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
-from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
-from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
+from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
 
 MOST_CELLS = 1 << 24
 

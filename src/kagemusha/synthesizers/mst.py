@@ -10,14 +10,16 @@ import numpy as np
 
 from kagemusha.errors import UsageError
 from kagemusha.graphical import estimate
+from kagemusha.models.generator import Round
+from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
-from kagemusha.release.scores import L1Error
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.ceilings import choice_ceilings
-from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
-from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Round, Synthesizer, silent
+from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.selection_bounds import choice_ceilings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.graphical import MarkovField, candidate_cells, junction_tree
 from kagemusha.marginals import nearest_counts
-from kagemusha.release.network_scores import Family
+from kagemusha.queries.network_scores import Family
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
 

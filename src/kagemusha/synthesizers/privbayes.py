@@ -10,22 +10,23 @@ import numpy as np
 
 from kagemusha.errors import UsageError
 from kagemusha.graphical import estimate_total
+from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.release.curator import Curator
-from kagemusha.release.network_scores import (
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.network_scores import (
     MOST_BINARY_PARENTS,
     NETWORK_SCORES,
     Family,
     MutualInformation,
     require_binary,
 )
+from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
-from kagemusha.synthesizers.markov import MarkovGenerator, measurements_of
 from kagemusha.synthesizers.network import Growth, network_field, scored
-from kagemusha.synthesizers.noise_level import cell_error
-from kagemusha.synthesizers.protocol import Cost, Fitted, Progress, Synthesizer, silent
+from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
 
 ROWS = 0.01
 """Share of the budget for the number of rows, where it is private and needed to tell which tables are useful."""

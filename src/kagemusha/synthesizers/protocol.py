@@ -7,93 +7,18 @@ knows no private data and can be sampled, asked for marginals and written to a f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-import numpy as np
-
-from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.models.generator import Generator, PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
-from kagemusha.release.interactions import NoisyInteraction
 from kagemusha.schema.domain import Clique, Domain
-
-Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of all work done so far, from 0 to 1."""
-
-Arrays = Mapping[str, np.ndarray[Any, Any]]
-
-Evidence = Mapping[Clique, FloatArray]
-"""For some cliques, how likely each combination is to fulfil a condition, from 0 to 1."""
-
-
-def silent(what: str, done: float) -> None:
-    """A progress listener that says nothing."""
-
-
-def part(progress: Progress, start: float, end: float) -> Progress:
-    """A listener for one part of the work, which lies between these shares of the whole."""
-    return lambda what, done: progress(what, start + (end - start) * done)
-
-
-class Generator(Protocol):
-    """A fitted distribution over codes; everything about it may be published."""
-
-    kind: ClassVar[str]
-
-    @property
-    def domain(self) -> Domain:
-        """The domain of the codes."""
-        ...
-
-    @property
-    def total(self) -> float:
-        """The estimated (or public) number of records."""
-        ...
-
-    def project(self, clique: Clique) -> FloatArray:
-        """Expected counts over a clique, for `total` records."""
-        ...
-
-    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Codes of synthetic rows, exactly conditioned on `where`."""
-        ...
-
-    def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """A JSON-able description and the arrays that go with it."""
-        ...
-
-
-@dataclass(frozen=True)
-class Round:
-    """One step of an adaptive synthesizer, told from released numbers only."""
-
-    clique: Clique
-    sigma: float
-    spent: float
-    """Share of the budget spent when the round ended, from 0 to 1."""
-    change: float = float("nan")
-    """How far the model's marginal on this clique moved, in records."""
-    cells: int = 0
-    """Cells of the junction tree after the round."""
-    selection: float = 0.0
-    """What choosing the clique cost (ρ)."""
-    expected: float = float("nan")
-    """Expected error of the measurement itself, in records."""
-
-
-@dataclass(frozen=True, eq=False)
-class PairScores:
-    """Released distances of pairs from independence of their columns: L1, in records, with Gaussian noise."""
-
-    pairs: Sequence[Clique]
-    values: FloatArray
-    sigma: float
-    groups: Mapping[str, IntArray]
-    """For each column the group of every code: the distances are those of tables summed over groups."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from kagemusha.errors import UsageError
 from kagemusha.synthesizers.protocol import Synthesizer
 
 _PLACES = {
-    "kage": "kagemusha.synthesizers.kage:Kage",
+    "kage": "kagemusha.synthesizers.kage.kage:Kage",
     "aim": "kagemusha.synthesizers.aim:AIM",
     "aim-gdp": "kagemusha.synthesizers.aim_gdp:AIMGDP",
     "mst": "kagemusha.synthesizers.mst:MST",

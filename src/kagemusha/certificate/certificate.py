@@ -1,0 +1,231 @@
+"""The certificate: what was promised, what was read, what it cost, and what the promise rests on.
+
+A certificate is one canonical JSON text. It carries a digest of itself, so a careless edit shows; and everything in it
+that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with the
+rest. It is no signature: a consistent edit does not show.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from kagemusha.errors import UsageError, VerifyError
+from kagemusha.privacy.accountants import PLD, RDP, ZCDP, Accountant, Accounting, accountant_for
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
+
+T = TypeVar("T")
+
+FORMAT = "kagemusha-certificate/2"
+FIRST_FORMAT = "kagemusha-certificate/1"
+"""The format before certificates named their policy and bound their page; still read and verified."""
+
+# `verify` looks for these sentences, so a format never changes its own: new words need a new format
+_DECLARED = (
+    "The schema (columns, categories, bounds, bins) was declared from public knowledge, not read off this table.",
+)
+_DISCOVERED = (
+    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
+    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
+)
+_TRUST = (
+    "The person and the computer that ran this were trusted with the table: the promise covers what was released, "
+    "not who could look over their shoulder.",
+    "Running time, memory use and log files of the run were not shown to an attacker.",
+)
+_SCOPE = {
+    FIRST_FORMAT: (),  # it had more than one wording
+    FORMAT: (
+        "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
+        "at least k times as large, and more where δ is not 0.",
+        "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
+        "custodian's ledger holds the sum and its cap.",
+    ),
+}
+
+ASSUMPTIONS = (*_DECLARED, *_TRUST, *_SCOPE[FORMAT])
+DISCOVERED_ASSUMPTIONS = (*_DISCOVERED, *_TRUST, *_SCOPE[FORMAT])
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else "inf"
+
+
+def _float(value: Any) -> float:
+    return math.inf if value == "inf" else float(value)
+
+
+def _of(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{kind.__name__} expected, got {type(value).__name__}")
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {name: _of(str, text) for name, text in _of(dict, value).items()}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Everything a third party needs to re-check a release without the data."""
+
+    promised: Budget
+    accounting: Accounting
+    method: str
+    parameters: Mapping[str, Any]
+    events: Sequence[Event]
+    simulated: bool
+    adaptive: bool
+    schema_digest: str
+    dataset: str
+    release: str
+    version: str
+    created: str
+    assumptions: Sequence[str] = ASSUMPTIONS
+    outputs: Mapping[str, str] | None = None
+    """File name → SHA-256 of its bytes, for the files released together with this certificate."""
+    policy: str = ""
+    """Name of the cap in the ledger that the release drew from."""
+    page: Mapping[str, str] | None = None
+    """What the page for people is and what made it, see `certificate_page.record`."""
+    format: str = FORMAT
+
+    @property
+    def required_assumptions(self) -> tuple[str, ...]:
+        """The sentences that every certificate of this format and kind carries."""
+        return (*(_DISCOVERED if "discovered" in self.parameters else _DECLARED), *_TRUST, *_SCOPE[self.format])
+
+    @property
+    def broken_because(self) -> list[str]:
+        """Why there is no guarantee; empty when there is one."""
+        reasons = [e.reason for e in self.events if isinstance(e, UnprotectedEvent)]
+        if self.simulated:
+            reasons.append("simulation: the noise came from a seed, so anyone who knows the seed can remove it")
+        if not self.promised.is_finite:
+            reasons.append("no finite ε was asked for")
+        return reasons
+
+    @property
+    def noise(self) -> str:
+        """What kind of noise was drawn."""
+        if self.simulated:
+            return "simulated"
+        bare = all(isinstance(e, UnprotectedEvent) for e in self.events)
+        return "none" if bare and self.format != FIRST_FORMAT else "exact integers"
+
+    @property
+    def epsilon(self) -> float:
+        """The guaranteed ε: what was promised, or ∞ when anything non-private happened."""
+        return math.inf if self.broken_because else self.promised.epsilon
+
+    @property
+    def totals(self) -> Mapping[str, float]:
+        """ε of everything charged, at the promised δ, under each accountant side by side."""
+        delta = self.promised.delta if self.promised.delta > 0 else 1e-9
+        return _totals(tuple(self.events), self.accounting, delta)
+
+    def with_outputs(self, outputs: Mapping[str, str]) -> Certificate:
+        """The same certificate, bound to released files and to the page that will show it."""
+        from kagemusha.certificate.page import record
+
+        bound = replace(self, outputs=dict(sorted(outputs.items())))
+        return replace(bound, page=record(bound))
+
+    def to_json(self) -> str:
+        """The canonical text; its last field is the SHA-256 of the text without that field."""
+        body = self._body()
+        digest = hashlib.sha256(canonical(body).encode()).hexdigest()
+        return canonical({**body, "digest": digest})
+
+    def digest(self) -> str:
+        """SHA-256 over everything but the digest itself."""
+        return str(json.loads(self.to_json())["digest"])
+
+    def _body(self) -> dict[str, Any]:
+        promised = self.promised
+        first = self.format == FIRST_FORMAT
+        return {
+            "format": self.format,
+            "software": {"name": "kagemusha", "version": self.version},
+            "created": self.created,
+            "data set": self.dataset,
+            "release": self.release,
+            **({} if first else {"policy": self.policy}),
+            "promised": {
+                "epsilon": _number(promised.epsilon),
+                "delta": promised.delta,
+                "adjacency": str(promised.adjacency),
+            },
+            "guarantee": {
+                "epsilon": _number(self.epsilon),
+                "delta": promised.delta,
+                "accounting": str(self.accounting),
+                "broken because": self.broken_because,
+            },
+            "method": {"name": self.method, "parameters": dict(self.parameters), "adaptive": self.adaptive},
+            "events": [event.to_json() for event in self.events],
+            "totals": {
+                "at delta": promised.delta if promised.delta > 0 else 1e-9,
+                **{name: _number(value) for name, value in self.totals.items()},
+            },
+            "noise": self.noise,
+            "assumptions": list(self.assumptions),
+            "schema digest": self.schema_digest,
+            "outputs": dict(self.outputs or {}),
+            **({} if first else {"page": self.page and dict(self.page)}),
+        }
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read a certificate; anything missing or malformed is a VerifyError."""
+        try:
+            data = json.loads(text)
+            if data["format"] not in _SCOPE:
+                raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_SCOPE)}")
+            first = data["format"] == FIRST_FORMAT
+            promised = data["promised"]
+            return cls(
+                promised=Budget(_float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"])),
+                accounting=Accounting(data["guarantee"]["accounting"]),
+                method=_of(str, data["method"]["name"]),
+                parameters=_of(dict, data["method"]["parameters"]),
+                adaptive=_of(bool, data["method"]["adaptive"]),
+                events=tuple(event_from_json(event) for event in data["events"]),
+                simulated=data["noise"] == "simulated",
+                schema_digest=_of(str, data["schema digest"]),
+                dataset=_of(str, data["data set"]),
+                release=_of(str, data["release"]),
+                version=_of(str, data["software"]["version"]),
+                created=_of(str, data["created"]),
+                assumptions=tuple(_of(str, sentence) for sentence in _of(list, data["assumptions"])),
+                outputs=_texts(data["outputs"]),
+                policy="" if first else _of(str, data["policy"]),
+                page=None if first or data["page"] is None else _texts(data["page"]),
+                format=data["format"],
+            )
+        except VerifyError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, UsageError) as error:
+            raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
+
+
+@lru_cache(maxsize=16)
+def _totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
+    """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
+    accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
+    if accounting.value not in {a.name for a in accountants}:
+        accountants.insert(0, accountant_for(accounting))
+    return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
+
+
+def canonical(data: Mapping[str, Any]) -> str:
+    """The one way this data is written down, so that every byte of a certificate is accounted for."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,37 @@
+"""Tables opened for evaluation: real ones are read whole here, so whatever comes of it is INTERNAL."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from kagemusha.encoding.frames import open_frame
+from kagemusha.quality.projectable import CodedTable
+from kagemusha.schema import Modelled, Schema
+from kagemusha.sources import Source, open_source
+from kagemusha.sources.rawfile import open_file
+
+
+def open_table(table: Any, schema: Schema) -> CodedTable:
+    """A file, a frame, a source or codes as a table that can be evaluated.
+
+    Columns the schema drops or replaces may be absent; any other difference between schema and table is an error
+    that names the column and no value.
+    """
+    if isinstance(table, CodedTable):
+        return table
+    if isinstance(table, np.ndarray):
+        return CodedTable.of_codes(schema, table)
+    if isinstance(table, Source):
+        source: Source = table
+    else:
+        names = open_file(table).names if isinstance(table, str | PathLike) else open_frame(table).columns
+        source = open_source(table, _present(schema, set(names)))
+    codes = source.poisson(1.0, rng=np.random.default_rng(0))  # rate 1 takes every row
+    return CodedTable.of_codes(source.schema, codes)
+
+
+def _present(schema: Schema, names: set[str]) -> Schema:
+    return Schema(c for c in schema if isinstance(c, Modelled) or c.name in names)

@@ -1,0 +1,29 @@
+"""Writing files whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from kagemusha.errors import OutputError
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is either complete or absent, also when the disk is full."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise OutputError(f"{path}: could not be written ({error.strerror})") from None
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

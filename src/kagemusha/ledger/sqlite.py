@@ -1,0 +1,299 @@
+"""The embedded ledger: one SQLite file, write-ahead log, full sync, one writer at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.ledger.protocol import NOTHING, Cap, ReleaseRecord, ReleaseRequest, Spent, StepRecord, step_units
+from kagemusha.ledger.tables import RELEASE_COLUMNS, TABLES, release_of, require_same_table
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event, event_from_json
+from kagemusha.privacy.filter import Cost
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class SQLiteLedger:
+    """A ledger in one file (or in memory, for a run that leaves no trace)."""
+
+    def __init__(self, path: str | Path, *, wait_seconds: float = 10.0, read_only: bool = False) -> None:
+        """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing."""
+        self.path = str(path)
+        try:
+            if read_only:
+                # with nobody writing, SQLite need not leave a log of its own beside the file
+                quiet = "" if Path(f"{self.path}-wal").exists() else "&immutable=1"
+                where = f"file:{quote(self.path)}?mode=ro{quiet}"
+                self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
+                if not self._tables_exist():
+                    self.close()
+                    raise LedgerError(f"ledger {self.path}: the file is not a ledger")
+                return
+            self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            if not self._tables_exist():
+                with self._transaction():
+                    for statement in TABLES.split(";\n"):
+                        self._db.execute(statement)
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _tables_exist(self) -> bool:
+        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
+        return bool(self._db.execute(query).fetchone()[0] == 4)
+
+    def _trouble(self, error: sqlite3.Error) -> LedgerError:
+        if "locked" in str(error) or "busy" in str(error):
+            return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
+        if "not a database" in str(error) or "malformed" in str(error):
+            return LedgerError(f"ledger {self.path}: the file is damaged or is not a ledger")
+        return LedgerError(f"ledger {self.path}: cannot be used ({error})")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    # caps
+
+    def set_cap(self, cap: Cap) -> None:
+        """Set or change a cap; refuses one below what is already held."""
+        with self._transaction() as db:
+            spent = self._spent(cap.dataset, cap.policy)
+            for other in spent.adjacencies - {cap.budget.adjacency}:
+                raise UsageError(
+                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one adjacency"
+                )
+            if not cap.holds(spent):
+                raise UsageError(
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spent)}"
+                )
+            self._write_cap(db, cap)
+
+    def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
+        budget = cap.budget
+        row = (cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), _now())
+        db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("INSERT INTO cap_changes VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def caps(self) -> list[Cap]:
+        """All caps."""
+        rows = self._read("SELECT dataset, policy, epsilon, delta, adjacency FROM caps ORDER BY 1, 2")
+        return [Cap(d, p, Budget(float(e), float(delta), Adjacency(a))) for d, p, e, delta, a in rows]
+
+    # releases
+
+    def open_release(self, request: ReleaseRequest) -> ReleaseRecord:
+        """Reserve the request's budget under the cap, or return the release as it already stands.
+
+        A data set without a cap gets the first release's budget as its cap: a second release then needs a
+        deliberate decision to raise it.
+        """
+        with self._transaction() as db:
+            require_same_table(db, request)
+            known = self._find(db, request.id)
+            if known is not None:
+                return known
+            cap = self._cap(db, request.dataset, request.policy)
+            if cap is None:
+                cap = Cap(request.dataset, request.policy, request.budget)
+                if request.budget.is_finite:
+                    self._require_no_other_policy(db, request)
+                    self._write_cap(db, cap)
+            self._admit(request, cap)
+            budget = request.budget
+            db.execute(
+                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
+                (
+                    request.id,
+                    request.dataset,
+                    request.policy,
+                    request.method,
+                    str(request.accounting),
+                    str(budget.adjacency),
+                    repr(budget.epsilon),
+                    repr(budget.delta),
+                    request.reservation,
+                    _now(),
+                ),
+            )
+            record = self._find(db, request.id)
+            assert record is not None
+            return record
+
+    def _require_no_other_policy(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
+        """Only a data set without any cap gets one by itself: a policy of another name would pass the cap it has."""
+        query = "SELECT policy FROM caps WHERE dataset = ? ORDER BY 1"
+        known = [policy for (policy,) in db.execute(query, (request.dataset,))]
+        if known:
+            raise CapReached(
+                f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
+                "`kagemusha ledger cap` with --policy makes another. Nothing was spent"
+            )
+
+    def _admit(self, request: ReleaseRequest, cap: Cap) -> None:
+        budget = request.budget
+        if budget.adjacency is not cap.budget.adjacency:
+            raise CapReached(
+                f"data set {request.dataset!r} is capped under {cap.budget.adjacency} adjacency; a release under "
+                f"{budget.adjacency} cannot be added to it (policy {request.policy!r})"
+            )
+        if not budget.is_finite:
+            return  # no number could account for it; the certificate says ε = ∞
+        if cap.budget is budget:
+            return  # the first release of a data set without a cap
+        after = self._spent(request.dataset, request.policy).and_also(request)
+        if not cap.holds(after):
+            here = "" if self.path == ":memory:" else f" --ledger {shlex.quote(self.path)}"
+            raise CapReached(
+                f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
+                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
+                f"spent, `kagemusha ledger cap{here}` changes the cap"
+            )
+
+    def _spent(self, dataset: str, policy: str) -> Spent:
+        query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
+        rows = self._read(query, (dataset, policy))
+        return Spent.by(map(release_of, rows), self._aside(dataset, policy))
+
+    def used(self, cap: Cap) -> float:
+        """How much of a cap is taken, see `Cap.used`."""
+        return cap.used(self._spent(cap.dataset, cap.policy))
+
+    def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
+        """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
+        with self._transaction() as db:
+            record = self._find(db, release)
+            if record is None:
+                raise LedgerError(f"ledger {self.path}: no release {release}; nothing can be charged to it")
+            known = {key for (key,) in db.execute("SELECT key FROM steps WHERE release = ?", (release,))}
+            new = [(key, event, cost) for key, event, cost in steps if key not in known]
+            if not new:
+                return
+            if record.closed:
+                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new key")
+            costs = [step_units(event, cost, record.accounting) for _, event, cost in new]
+            total = record.charged + sum(costs)
+            if total > record.reserved:
+                raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
+            self._check_aside(db, record, sum((event.delta for _, event, _ in new), NOTHING))
+            db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
+            db.executemany(
+                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
+                [(release, key, json.dumps(e.to_json()), units) for (key, e, _), units in zip(new, costs, strict=True)],
+            )
+
+    def _aside(self, dataset: str, policy: str) -> Fraction:
+        """What the thresholds of all finite releases took of δ."""
+        rows = self._read(
+            "SELECT event FROM steps JOIN releases ON releases.id = steps.release "
+            "WHERE dataset = ? AND policy = ? AND epsilon != 'inf' AND event LIKE '%\"threshold\"%'",
+            (dataset, policy),
+        )
+        return sum((event_from_json(json.loads(event)).delta for (event,) in rows), NOTHING)
+
+    def _check_aside(self, db: sqlite3.Connection, record: ReleaseRecord, delta: Fraction) -> None:
+        cap = self._cap(db, record.dataset, record.policy)
+        if not delta or cap is None or not math.isfinite(record.epsilon):
+            return
+        spent = self._spent(record.dataset, record.policy)
+        if not cap.holds(replace(spent, aside=spent.aside + delta)):
+            raise CapReached(
+                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
+                f"({cap.budget.in_words()}) has not left; nothing was read"
+            )
+
+    def answer(self, release: str, key: str) -> bytes | None:
+        """The stored answer of a step, if it was published."""
+        rows = self._read("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store answers of charged steps and return what is stored: the first answer ever given to each."""
+        with self._transaction() as db:
+            stored: dict[str, bytes] = {}
+            for key, answer in answers.items():
+                db.execute(
+                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL",
+                    (answer, release, key),
+                )
+                row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
+                if row is None:
+                    raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
+                stored[key] = bytes(row[0])
+            return stored
+
+    def close_release(self, release: str, certificate: str | None = None) -> None:
+        """Give back what was never charged; a release may go out under several certificates, all are remembered."""
+        with self._transaction() as db:
+            db.execute("UPDATE releases SET closed = 1 WHERE id = ?", (release,))
+            if certificate is not None:
+                db.execute(
+                    "UPDATE releases SET certificate = trim(coalesce(certificate, '') || ' ' || ?) WHERE id = ?",
+                    (certificate, release),
+                )
+
+    def releases(self) -> list[ReleaseRecord]:
+        """All releases, oldest first."""
+        return [release_of(row) for row in self._read(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
+
+    def steps(self, release: str) -> list[StepRecord]:
+        """All charged steps of a release, in order."""
+        rows = self._read(
+            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
+            (release,),
+        )
+        return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
+
+    # reading
+
+    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def _find(self, db: sqlite3.Connection, release: str) -> ReleaseRecord | None:
+        row = db.execute(f"SELECT {RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
+        return None if row is None else release_of(row)
+
+    def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
+        row = db.execute(
+            "SELECT epsilon, delta, adjacency FROM caps WHERE dataset = ? AND policy = ?", (dataset, policy)
+        ).fetchone()
+        return None if row is None else Cap(dataset, policy, Budget(float(row[0]), float(row[1]), Adjacency(row[2])))
+
+
+def open_ledger(where: str | Path | None = None) -> SQLiteLedger:
+    """The ledger at a path; without one, a ledger in memory that lasts as long as the process."""
+    return SQLiteLedger(":memory:" if where is None else where)

@@ -1,0 +1,230 @@
+"""Exact conditional sampling: what a condition on raw values means for codes, and for values inside a bin.
+
+A condition may cut through bins. Each bin is then split into pieces that lie wholly inside or outside; a code weighs as
+much as its pieces inside; and a value is later drawn from those pieces only. So the rows come from the exact
+conditional distribution of the model (values are uniform within a bin), and none is thrown away.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.encoding.bins import Span, spans
+from kagemusha.errors import UsageError
+from kagemusha.models.condition_parser import Both, Compare, Condition, Either, Missing, columns_of, parse
+from kagemusha.schema import Labelled, Measured, Modelled, Moment, Real, Schema
+from kagemusha.schema.domain import Clique
+
+MAX_PIECES = 5_000_000
+"""No condition that ties columns together is laid out over more combinations than this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A column's codes, cut where the condition cuts; pieces are in order of their code."""
+
+    column: Modelled
+    codes: IntArray
+    shares: FloatArray
+    span: Span | None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether any code has more than one piece."""
+        return len(self.codes) > self.column.size
+
+    def holds(self, test: Compare | Missing) -> NDArray[np.bool_]:
+        """For which pieces the test holds."""
+        missing = self.codes == self.column.missing_code
+        if isinstance(test, Missing):
+            return np.asarray(missing != test.negated)
+        if isinstance(self.column, Labelled):
+            truth = _labels_that_hold(self.column, test)
+            return np.append(truth, False)[np.minimum(self.codes, len(truth))]
+        assert self.span is not None
+        assert isinstance(self.column, Measured)
+        place = self.span[0]  # pieces are cut so that a test holds for all of a piece or for nothing of it
+        value = _number(self.column, test.value)
+        truth_array = {
+            "<": place < value,
+            "<=": place <= value,
+            ">": place > value,
+            ">=": place >= value,
+            "=": place == value,
+            "!=": place != value,
+        }[test.operator]
+        return np.asarray(truth_array & (self.codes < self.column.ordinary))
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A part of the condition that ties some columns together, independent of the other parts."""
+
+    clique: Clique
+    pieces: tuple[Pieces, ...]
+    inside: FloatArray
+    """Over the pieces of all columns: share of the piece if it fulfils the condition, else 0."""
+
+    def weights(self) -> FloatArray:
+        """Over codes: how much of each combination fulfils the condition."""
+        table = self.inside
+        for axis, pieces in enumerate(self.pieces):
+            first = np.searchsorted(pieces.codes, np.arange(pieces.column.size))
+            table = np.add.reduceat(table, first, axis=axis)
+        return table
+
+    def narrow(self, codes: IntArray, rng: np.random.Generator) -> dict[str, Span]:
+        """For rows of codes over the clique, the part of each bin to draw from, jointly for all columns."""
+        if not any(p.is_cut for p in self.pieces):
+            return {}
+        shape = tuple(p.column.size for p in self.pieces)
+        of_piece = np.ravel_multi_index(np.ix_(*(p.codes for p in self.pieces)), shape).ravel()
+        order = np.argsort(of_piece, kind="stable")
+        cumulative = np.concatenate([[0.0], np.cumsum(self.inside.ravel()[order])])
+        wanted = np.ravel_multi_index(tuple(codes.T), shape)
+        start = np.searchsorted(of_piece[order], wanted, side="left")
+        end = np.searchsorted(of_piece[order], wanted, side="right")
+        target = cumulative[start] + rng.random(len(codes)) * (cumulative[end] - cumulative[start])
+        chosen = np.searchsorted(cumulative, target, side="right") - 1
+        chosen = order[np.clip(chosen, start, end - 1)]
+        index = np.unravel_index(chosen, self.inside.shape)
+        return {
+            name: (p.span[0][i], p.span[1][i])
+            for name, p, i in zip(self.clique, self.pieces, index, strict=True)
+            if p.span is not None and p.is_cut
+        }
+
+
+def read_where(text: str, schema: Schema) -> list[Group]:
+    """What a condition means for this schema, as independent groups of columns."""
+    condition = parse(text)
+    for name in columns_of(condition):
+        if name not in schema.domain:
+            raise UsageError(f"where: no column named {name!r}; columns are {', '.join(schema.domain.names)}")
+    return [_group(schema, together) for together in _tied(_conjuncts(condition))]
+
+
+def _conjuncts(condition: Condition) -> list[Condition]:
+    """What all has to hold, however it was put in parentheses."""
+    if not isinstance(condition, Both):
+        return [condition]
+    return [part for inner in condition.parts for part in _conjuncts(inner)]
+
+
+def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
+    """The parts of a conjunction, put together where they share columns."""
+    groups: list[tuple[set[str], list[Condition]]] = []
+    for part in parts:
+        names, members = columns_of(part), [part]
+        for other in [g for g in groups if g[0] & names]:
+            groups.remove(other)
+            names, members = names | other[0], other[1] + members
+        groups.append((names, members))
+    return [members for _, members in groups]
+
+
+def _group(schema: Schema, parts: Sequence[Condition]) -> Group:
+    condition: Condition = Both(tuple(parts))
+    clique = schema.domain.canonical(columns_of(condition))
+    columns = {column.name: column for column in schema.modelled}
+    pieces = tuple(_pieces(columns[name], _tests(condition, name)) for name in clique)
+    size = math.prod(len(p.codes) for p in pieces)
+    if size > MAX_PIECES:
+        raise UsageError(f"where: {' and '.join(clique)} together have {size:,} combinations, more than {MAX_PIECES:,}")
+    inside = _truth(condition, clique, pieces).astype(np.float64)
+    for axis, p in enumerate(pieces):
+        inside = inside * p.shares.reshape([-1 if i == axis else 1 for i in range(len(pieces))])
+    return Group(clique, pieces, inside)
+
+
+def _truth(condition: Condition, clique: Clique, pieces: Sequence[Pieces]) -> NDArray[np.bool_]:
+    if isinstance(condition, Compare | Missing):
+        axis = clique.index(condition.column)
+        shape = [len(p.codes) if i == axis else 1 for i, p in enumerate(pieces)]
+        line = pieces[axis].holds(condition).reshape(shape)
+        return np.broadcast_to(line, tuple(len(p.codes) for p in pieces))
+    combine = np.logical_and if isinstance(condition, Both) else np.logical_or
+    truth: NDArray[np.bool_] = combine.reduce([_truth(part, clique, pieces) for part in condition.parts])
+    return truth
+
+
+def _tests(condition: Condition, name: str) -> list[Compare]:
+    if isinstance(condition, Both | Either):
+        return [test for part in condition.parts for test in _tests(part, name)]
+    return [condition] if isinstance(condition, Compare) and condition.column == name else []
+
+
+def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
+    if not isinstance(column, Measured):
+        return Pieces(column, np.arange(column.size), np.ones(column.size), None)
+    starts, ends = spans(column, np.arange(column.ordinary))
+    cuts = np.unique([cut for test in tests for cut in _cuts(column, test)]) if tests else np.array([])
+    inner = cuts[(cuts > starts[0]) & (cuts < ends[-1])].astype(starts.dtype)
+    low = np.union1d(starts, inner)
+    high = np.append(low[1:], ends[-1])
+    codes = np.searchsorted(starts, low, side="right") - 1
+    shares = (high - low) / (ends - starts)[codes]
+    extra = np.arange(column.ordinary, column.size)
+    filler = np.zeros(len(extra), dtype=low.dtype)
+    # codes without a value (missing) get an empty span that nothing is drawn from
+    return Pieces(
+        column,
+        np.concatenate([codes, extra]),
+        np.concatenate([shares, np.ones(len(extra))]),
+        (np.concatenate([low, filler]), np.concatenate([high, filler + 1])),
+    )
+
+
+def _cuts(column: Measured, test: Compare) -> Sequence[float]:
+    """Where a test splits the axis, just before a number that a column can hold."""
+    value = _number(column, test.value)
+    if isinstance(column, Real):
+        if test.operator in ("=", "!="):
+            raise UsageError(f"where: {column.name} is a real number; ask for a range instead of {test.operator}")
+        before, after = value, math.nextafter(value, math.inf)
+    else:
+        before, after = math.ceil(value), math.floor(value) + 1
+    return {"<": [before], ">=": [before], "<=": [after], ">": [after]}.get(test.operator, [before, after])
+
+
+def _number(column: Measured, value: Any) -> float:
+    if isinstance(column, Moment):
+        try:
+            return column.number(str(value))
+        except ValueError:
+            raise UsageError(f"where: {column.name} is compared with {value!r}; write a date as '2024-12-31'") from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"where: {column.name} is a number but is compared with {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise UsageError(f"where: {column.name} is compared with {value!r}; numbers must be finite")
+    return number
+
+
+def _labels_that_hold(column: Labelled, test: Compare) -> NDArray[np.bool_]:
+    """For each label whether the test holds."""
+    if test.operator in ("=", "!="):
+        same = np.equal(np.arange(len(column.labels)), _code_of(column, test.value))
+        return np.asarray(same if test.operator == "=" else ~same)
+    if not isinstance(test.value, int | float) or not all(isinstance(one, int) for one in column.labels):
+        raise UsageError(f"where: {column.name} is a category; compare it with = or !=, or use in (…)")
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[test.operator]
+    return np.array([bool(compare(int(label), test.value)) for label in column.labels])
+
+
+def _code_of(column: Labelled, value: Any) -> int:
+    wanted = column.texts.get(str(value).lower() if isinstance(value, bool) else str(value))
+    if wanted is None:
+        wanted = next((i for i, one in enumerate(column.labels) if str(one) == str(value)), None)
+    if wanted is None:
+        shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
+        raise UsageError(f"where: {column.name} has no value {value!r}; it has {shown}")
+    return wanted

@@ -1,0 +1,89 @@
+"""The generator behind every marginal-based synthesizer: a Markov random field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.errors import UsageError
+from kagemusha.graphical import MarkovField, Measurement, sample_refined
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.models.generator import Arrays, Evidence
+from kagemusha.schema.domain import Clique, Domain
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovGenerator:
+    """Samples a Markov field: rounding down its junction tree, then trades of rows until pairs fit the field."""
+
+    kind: ClassVar[str] = "markov-field"
+    field: MarkovField
+    hidden: tuple[str, ...] = ()
+    """Attributes of the field, after all others, that hold groups of codes and are no columns."""
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the codes."""
+        whole = self.field.domain
+        return whole.project(name for name in whole if name not in self.hidden) if self.hidden else whole
+
+    @property
+    def total(self) -> float:
+        """Estimated number of records."""
+        return self.field.total
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Expected counts over a clique."""
+        return self.field.project(clique)
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Expected counts over many cliques at once."""
+        return self.field.project_many(cliques)
+
+    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
+        """Synthetic codes; with `where`, from the exact conditional distribution."""
+        field = condition(self.field, where) if where else self.field
+        shown = field.domain.names[: len(field.domain) - len(self.hidden)]
+        return sample_refined(field, rows, rng=rng, columns=shown)[:, : len(shown)]
+
+    def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
+        """The field's description and potentials."""
+        meta, arrays = self.field.to_arrays()
+        return {**meta, "hidden": list(self.hidden)}, arrays
+
+    @classmethod
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> MarkovGenerator:
+        """The generator `to_arrays` described."""
+        field = MarkovField.from_arrays(meta, dict(arrays))
+        hidden = tuple(map(str, meta.get("hidden", ())))
+        if hidden != field.domain.names[len(field.domain) - len(hidden) :]:
+            raise ValueError("the hidden attributes must be the last ones of the field")
+        return cls(field, hidden)
+
+
+def measurements_of(marginals: Sequence[NoisyMarginal]) -> list[Measurement]:
+    """Released marginals as the estimator wants them."""
+    return [Measurement(m.clique, m.values.astype(np.float64), m.sigma) for m in marginals]
+
+
+MOST_CELLS = 1 << 26
+"""A condition may tie columns together that the model holds apart; its own tree takes at most half a gigabyte."""
+
+
+def condition(field: MarkovField, where: Evidence) -> MarkovField:
+    """The field given soft evidence, exactly: its density times the evidence, renormalised."""
+    potentials = dict(field.potentials)
+    with np.errstate(divide="ignore"):
+        for clique, weights in where.items():
+            # a combination the condition rules out gets the potential −∞
+            potentials[clique] = potentials.get(clique, 0.0) + np.log(weights)
+    given = MarkovField.build(field.domain, 1.0, potentials, max_cells=max(MOST_CELLS, field.tree.cells))
+    if given.log_partition == -np.inf:
+        raise UsageError("where: no double can fulfil this condition")
+    return MarkovField(
+        field.domain, field.total * float(np.exp(given.log_partition - field.log_partition)), given.tree, potentials
+    )

@@ -1,0 +1,156 @@
+"""A finished model: doubles of people on demand, with the certificate that goes with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.encoding import Encoder
+from kagemusha.encoding.bins import Span
+from kagemusha.encoding.frames import library_of
+from kagemusha.errors import DataError, KagemushaError, UsageError
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.models.codecs import read_interactions, read_scores, write_interactions, write_scores
+from kagemusha.models.conditions import read_where
+from kagemusha.models.file import read_model, write_model
+from kagemusha.models.generator import Evidence, Generator, PairScores, Round
+from kagemusha.models.generators import load_generator
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.interactions import NoisyInteraction
+from kagemusha.schema import Schema
+from kagemusha.schema.domain import Clique, Domain
+
+MAX_ROWS = 10**9
+"""The longest synthetic table that may be asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A generator with its schema and certificate. Nothing in it is private; all of it may be published."""
+
+    generator: Generator
+    schema: Schema
+    certificate: Certificate
+    measurements: Sequence[NoisyMarginal] = ()
+    trace: Sequence[Round] = ()
+    interactions: Sequence[NoisyInteraction] = ()
+    scores: PairScores | None = None
+    ceilings: Mapping[Clique, float] = field(default_factory=dict)
+    like: Any = "pandas"
+    """What sampled tables look like: the library of the frame that came in."""
+
+    @property
+    def domain(self) -> Domain:
+        """The encoded columns."""
+        return self.generator.domain
+
+    @property
+    def rows(self) -> int:
+        """The estimated (under replace adjacency: public) number of records; at least one."""
+        return max(1, round(self.generator.total))
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Expected counts over some columns, for `rows` records."""
+        return self.generator.project(clique)
+
+    def sample_codes(
+        self, rows: int | None = None, *, rng: np.random.Generator | None = None, where: Evidence | None = None
+    ) -> IntArray:
+        """Synthetic rows as codes."""
+        count = self.rows if rows is None else rows
+        if not (isinstance(count, int | np.integer) and 1 <= count <= MAX_ROWS):
+            raise UsageError(f"rows must be a whole number of at least 1 and at most {MAX_ROWS:,}, got {count}")
+        return self.generator.sample(int(count), rng=rng or np.random.default_rng(), where=where)
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        where: str | None = None,
+        like: Any = None,
+        progress: Progress = silent,
+    ) -> Any:
+        """A synthetic table: the columns, types and missing values of the schema, in the library of the private frame.
+
+        `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
+        distribution. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
+        `rng` is a generator of one's own for a reproducible table.
+        """
+        generator = rng or np.random.default_rng()
+        progress("drawing doubles", 0.0)
+        groups = read_where(where, self.schema) if where else []
+        codes = self.sample_codes(rows, rng=generator, where={group.clique: group.weights() for group in groups})
+        progress("decoding", 0.75)
+        within: dict[str, Span] = {}
+        for group in groups:
+            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], generator)
+        return Encoder(self.schema).decode(
+            codes, rng=generator, like=self.like if like is None else like, within=within
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: JSON and arrays, no code."""
+        meta, arrays = self.generator.to_arrays()
+        measured: dict[str, Any] = {f"measurement.{i}": m.values for i, m in enumerate(self.measurements)}
+        interactions, tables = write_interactions(self.interactions)
+        scores, score_tables = write_scores(self.scores)
+        description = {
+            "generator": {"kind": self.generator.kind, "meta": meta, "arrays": sorted(arrays)},
+            "schema": self.schema.to_json(),
+            "certificate": self.certificate.to_json(),
+            "measurements": [{"clique": list(m.clique), "sigma": m.sigma} for m in self.measurements],
+            "trace": [
+                {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in asdict(r).items()}
+                for r in self.trace
+            ],
+            "interactions": interactions,
+            "scores": scores,
+            "ceilings": [[list(clique), value] for clique, value in self.ceilings.items()],
+            "like": library_of(self.like),
+        }
+        write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables})
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model file; executes nothing, and a file that does not fit together is a DataError."""
+    header, arrays = read_model(Path(path))
+    try:
+        described = header["generator"]
+        generator = load_generator(
+            described["kind"], described["meta"], {name: arrays[name] for name in described["arrays"]}
+        )
+        schema = Schema.from_json(header["schema"])
+        if generator.domain != schema.domain:
+            raise ValueError("the generator and the schema speak of different columns")
+        return Model(
+            generator=generator,
+            schema=schema,
+            certificate=Certificate.from_json(header["certificate"]),
+            measurements=tuple(
+                NoisyMarginal(tuple(m["clique"]), arrays[f"measurement.{i}"], float(m["sigma"]))
+                for i, m in enumerate(header["measurements"])
+            ),
+            trace=tuple(_round(r) for r in header["trace"]),
+            interactions=read_interactions(header.get("interactions", []), arrays),
+            scores=read_scores(header.get("scores"), arrays),
+            ceilings={tuple(map(str, c)): float(v) for c, v in header.get("ceilings", [])},
+            like=header["like"],
+        )
+    except KagemushaError as error:
+        raise DataError(f"model {path}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None
+
+
+def _round(told: Mapping[str, Any]) -> Round:
+    known: dict[str, Any] = {key: math.nan if value is None else value for key, value in told.items()}
+    known["clique"] = tuple(told["clique"])
+    return Round(**known)

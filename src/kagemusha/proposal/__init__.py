@@ -1,0 +1,1 @@
+from kagemusha.proposal.propose import propose as propose

@@ -1,0 +1,176 @@
+"""What one column seems to be, judged by its values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from kagemusha.schema.columns import Column, Drop
+from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.numeric import EXACT, Integer, Real
+from kagemusha.schema.temporal import Date, Datetime, Moment
+
+FEW_CATEGORIES = 256
+FEW_NUMBERS = 64
+BINS = 32
+
+# Words that stand for a missing value in a column of numbers or dates.
+GAPS = frozenset({"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", "-", "."})
+FORMATS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y%m%d",
+    "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y/%m/%d %H:%M:%S",
+    "%Y/%m/%d %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f",
+)  # fmt: skip
+# 1.0 is how a whole number is often written in a column with gaps.
+WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0)?")
+REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+MIXED = "values of mixed or nested types"
+NOTHING = "no value seen"
+NAMES = "many different texts: an identifier or free text"
+NUMBERS = "every number occurs once: an identifier"
+
+
+def draft_column(name: str, values: Any) -> Column:
+    """The column an arrow array suggests, every fact marked derived; None stands for an unreadable one."""
+    import pyarrow as pa
+
+    if values is None:
+        return _drop(name, MIXED)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = values.type
+    present = values.drop_null()
+    gaps = len(present) < len(values)
+    if not len(present):
+        return _drop(name, NOTHING)
+    if pa.types.is_boolean(kind):
+        return Boolean(name, missing=gaps, derived=("kind", "missing"))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return _numbers(name, present.cast(pa.float64(), safe=False).to_pylist(), gaps)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _native_moments(name, present, gaps)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _texts(name, present.unique().to_pylist(), len(present), gaps)
+    return _drop(name, MIXED)
+
+
+def _drop(name: str, reason: str) -> Drop:
+    return Drop(name, reason=reason, derived=("kind",))
+
+
+def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
+    words = [text for text in distinct if text not in GAPS]
+    said_gaps = gaps or len(words) < len(distinct)
+    if not words:
+        return _drop(name, NOTHING)
+    if set(words) == {"true", "false"}:
+        return Boolean(name, missing=said_gaps, derived=("kind", "missing"))
+    form = _format_of(words)
+    if form is not None:
+        moments = [datetime.strptime(word, form) for word in words]
+        return _moments(name, moments, said_gaps, form, timed="%H" in form)
+    if all(map(WHOLE.fullmatch, words)):
+        return _numbers(name, [float(word) for word in words], said_gaps, all_distinct=len(words) == rows)
+    if all(map(REAL.fullmatch, words)) and not any(re.match(r"[+-]?0[0-9]", word) for word in words):
+        decimals = max(len(word.partition(".")[2]) for word in words)
+        return _reals(name, [float(word) for word in words], said_gaps, decimals)
+    values = [text for text in distinct if text]
+    if len(values) > min(FEW_CATEGORIES, max(20, rows // 4)):
+        return _drop(name, NAMES)
+    derived = ("kind", "categories", "missing")
+    missing = gaps or len(values) < len(distinct)
+    return Category(name, categories=tuple(sorted(values)), missing=missing, derived=derived)
+
+
+def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | None = None) -> Column:
+    finite = [number for number in numbers if math.isfinite(number)]
+    gaps = gaps or any(math.isnan(number) for number in numbers)
+    if not finite:
+        return _drop(name, NOTHING)
+    if not all(number == math.floor(number) for number in finite):
+        return _reals(name, finite, gaps, _decimals(finite))
+    low, high = min(finite), max(finite)
+    if all_distinct is None:
+        all_distinct = len(set(finite)) == len(numbers)
+    dense = high - low < 2 * len(finite) or name.lower().endswith("id")
+    if max(abs(low), abs(high)) > EXACT / 16 or (all_distinct and dense and len(finite) > FEW_NUMBERS):
+        return _drop(name, NUMBERS)
+    lower, upper = (int(end) for end in _rounded_out(low, high))
+    bins = BINS if upper - lower >= FEW_NUMBERS else None
+    derived = ("kind", "lower", "upper", "missing")
+    return Integer(name, lower=lower, upper=upper, bins=bins, missing=gaps, derived=derived)
+
+
+def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int) -> Column:
+    finite = [number for number in numbers if abs(number) < 1e300]
+    if not finite:
+        return _drop(name, NOTHING)
+    lower, upper = _rounded_out(min(finite), max(finite))
+    shown = decimals if decimals <= 8 else None
+    derived = ("kind", "lower", "upper", "missing", *(["decimals"] if shown is not None else []))
+    return Real(name, lower=lower, upper=upper, bins=BINS, decimals=shown, missing=gaps, derived=tuple(derived))
+
+
+def _decimals(numbers: Sequence[float]) -> int:
+    """Decimals that write the numbers exactly, 9 standing for more than 8."""
+    for decimals in range(9):
+        if all(round(number, decimals) == number for number in numbers):
+            return decimals
+    return 9
+
+
+def _rounded_out(low: float, high: float) -> tuple[float, float]:
+    """Bounds a little wider than the data, at round numbers."""
+    span = high - low
+    if span <= 20 and low == math.floor(low) and high == math.floor(high):
+        return low, high if high > low else low + 1
+    step = 10.0 ** math.floor(math.log10(span or abs(high) or 1.0)) / 2
+    if step >= 1:
+        return math.floor(low / step) * step, math.ceil(high / step) * step
+    inverse = round(1 / step)
+    lower, upper = math.floor(low * inverse) / inverse, math.ceil(high * inverse) / inverse
+    return lower, upper if upper > lower else lower + step
+
+
+def _format_of(words: Sequence[str]) -> str | None:
+    return next((form for form in FORMATS if all(map(_reads(form), words))), None)
+
+
+def _reads(form: str) -> Callable[[str], bool]:
+    length = len(datetime(2000, 12, 31, 23, 59, 59).strftime(form))
+
+    def reads(word: str) -> bool:
+        if len(word) != length or not word[0].isdigit():
+            return False
+        try:
+            return 1800 <= datetime.strptime(word, form).year <= 2200
+        except ValueError:
+            return False
+
+    return reads
+
+
+def _native_moments(name: str, values: Any, gaps: bool) -> Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        values = pc.local_timestamp(values)
+    moments = values.cast(pa.timestamp("us"), safe=False)
+    days = moments.cast(pa.date32(), safe=False).cast(pa.timestamp("us"))
+    timed = not pc.all(pc.equal(moments, days)).as_py()
+    stamps = pc.min_max(moments).as_py()
+    return _moments(name, [stamps["min"], stamps["max"]], gaps, None, timed=timed)
+
+
+def _moments(name: str, moments: Sequence[datetime], gaps: bool, form: str | None, *, timed: bool) -> Moment:
+    first, last = min(moments).year, max(moments).year
+    derived = ("kind", "lower", "upper", "missing", *(["format"] if form else []))
+    lower: date = date(first, 1, 1)
+    upper: date = datetime(last, 12, 31, 23, 59, 59) if timed else date(last, 12, 31)
+    make: type[Moment] = Datetime if timed else Date
+    return make(name, lower=lower, upper=upper, bins=BINS, format=form, missing=gaps, derived=tuple(derived))

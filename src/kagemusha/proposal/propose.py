@@ -1,0 +1,93 @@
+"""A first draft of a schema, taken from the data. Reading the data makes it not private: every fact is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+from kagemusha.errors import DataError
+from kagemusha.proposal.draft import draft_column
+from kagemusha.schema.columns import Column
+from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.numeric import Measured
+from kagemusha.schema.schema import Schema
+from kagemusha.schema.temporal import Moment
+from kagemusha.sources.rawfile import RawFile, connect, open_file, shielded
+
+ROWS = 200_000
+CELLS = 20_000_000
+
+
+def propose(table: Any, *, rows: int = ROWS) -> Schema:
+    """Draft a schema from a frame or from a CSV or Parquet file, by looking at its first rows.
+
+    At most `rows` rows and twenty million cells are looked at. Every fact found is listed as derived, to be
+    confirmed or replaced by a person who knows what is public; until then a release is not private.
+    """
+    if isinstance(table, str | PathLike):
+        file = open_file(table)
+        columns = _file_columns(file, min(rows, CELLS // len(file.names) + 1))
+        return Schema(draft_column(name, values) for name, values in columns)
+    return Schema(_frame_drafts(table, rows))
+
+
+def propose_kinds(table: Any, *, rows: int = ROWS) -> Schema:
+    """Draft kinds (and formats of dates) only; categories and bounds stay open, for private discovery.
+
+    Even a kind read off the data is marked until a person confirms it. Values may be missing in every column, so
+    that this says nothing about the data.
+    """
+    return Schema(_kind_only(column) for column in propose(table, rows=rows))
+
+
+def _kind_only(column: Column) -> Column:
+    told = tuple(field for field in column.derived if field in ("kind", "format"))
+    if isinstance(column, Category):
+        return Category(column.name, missing=True, derived=told)
+    if isinstance(column, Boolean):
+        return Boolean(column.name, missing=True, derived=told)
+    if isinstance(column, Moment):
+        return type(column)(column.name, missing=True, format=column.format, derived=told)
+    if isinstance(column, Measured):
+        return type(column)(column.name, missing=True, derived=told)
+    return column
+
+
+def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
+    query = f"SELECT * FROM {file.scan()} LIMIT {rows}"
+    with connect() as connection:
+        arrow = shielded(file.path, lambda: _fetch(connection.sql(query)))
+    if not arrow.num_rows:
+        raise DataError(f"{file.path}: the file has a header but no rows")
+    yield from zip(file.names, arrow.columns, strict=True)
+
+
+def _fetch(relation: Any) -> Any:
+    # DuckDB 2 renamed the call.
+    fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+    return fetch()
+
+
+def _frame_drafts(frame: Any, rows: int) -> Iterator[Column]:
+    import narwhals as nw
+
+    try:
+        opened = nw.from_native(frame)
+    except Exception:
+        opened = None
+    if opened is None:
+        raise DataError("this is no table with distinct column names; give a pandas, polars or pyarrow table")
+    names = list(opened.collect_schema().names())
+    if not names:
+        raise DataError("the table has no columns")
+    head = opened.head(min(rows, CELLS // len(names) + 1))
+    head = head.collect() if isinstance(head, nw.LazyFrame) else head
+    if not len(head):
+        raise DataError("the table has no rows")
+    for name in names:
+        try:
+            values = head[name].to_arrow()
+        except Exception:
+            values = None
+        yield draft_column(str(name), values)

@@ -1,0 +1,186 @@
+"""One verb for real, synthetic and model: `project(clique)` gives the counts over some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.encoding.bins import code_type
+from kagemusha.errors import DataError, SchemaError, UsageError
+from kagemusha.marginals.tally import Tally
+from kagemusha.schema import Clique, Domain, Modelled, Schema
+
+BATCH_CELLS = 2**23
+"""Cells counted together (64 MB)."""
+
+KEPT_CELLS = 2**24
+"""Cells of one- and two-way tables a table remembers (128 MB), so that every metric after the first finds them."""
+
+
+@runtime_checkable
+class Projectable(Protocol):
+    """Anything that can be compared: a table of codes, a model, a mixture of both."""
+
+    @property
+    def domain(self) -> Domain:
+        """The columns and their numbers of codes."""
+        ...
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Counts over a clique, one axis a name; they sum to the number of records."""
+        ...
+
+
+class CodedTable:
+    """A table as compact codes with its schema; the form in which tables are evaluated."""
+
+    def __init__(self, schema: Schema, columns: Sequence[Codes]) -> None:
+        self.schema = schema
+        self.columns = tuple(columns)
+        if len(self.columns) != len(schema.domain):
+            raise UsageError(f"{len(self.columns)} columns of codes, but the schema models {len(schema.domain)}")
+        if not self.rows:
+            raise DataError("a table without rows cannot be evaluated")
+        self._kept: dict[Clique, FloatArray] = {}
+        self._room = KEPT_CELLS
+
+    def __repr__(self) -> str:
+        return f"CodedTable({self.rows:,} rows, {len(self.columns)} columns)"
+
+    @classmethod
+    def of_codes(cls, schema: Schema, codes: NDArray[Any]) -> CodedTable:
+        """From an array of codes, one row a record."""
+        types = [code_type(size) for size in schema.domain.sizes]
+        return cls(schema, [np.ascontiguousarray(codes[:, i], dtype=t) for i, t in enumerate(types)])
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns."""
+        return self.schema.domain
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self.columns[0])
+
+    @cached_property
+    def modelled(self) -> Mapping[str, Modelled]:
+        """The declared columns by name."""
+        return {column.name: column for column in self.schema.modelled}
+
+    def column(self, name: str) -> Codes:
+        """The codes of one column."""
+        return self.columns[self.domain.axis(require_column(self.domain, name))]
+
+    def take(self, rows: NDArray[Any]) -> CodedTable:
+        """Some of the rows."""
+        return CodedTable(self.schema, [column[rows] for column in self.columns])
+
+    def sampled(self, most: int | None, rng: np.random.Generator) -> CodedTable:
+        """At most `most` rows, taken at random without repeats."""
+        if most is None or self.rows <= most:
+            return self
+        return self.take(np.sort(rng.choice(self.rows, most, replace=False)))
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Counts over a clique."""
+        return self.project_many([clique])[0]
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Counts over each clique, in one pass."""
+        wanted = [self.domain.canonical(require_columns(self.domain, clique)) for clique in cliques]
+        missing = [clique for clique in dict.fromkeys(wanted) if clique not in self._kept]
+        tally = Tally(self.domain, missing)
+        if missing:
+            tally.add(self.columns)
+        fresh = {m.clique: m.counts.astype(np.float64) for m in tally.marginals()}
+        for clique, table in fresh.items():
+            if len(clique) <= 2 and table.size <= self._room:
+                self._kept[clique] = table
+                self._room -= table.size
+        found = [fresh[c] if c in fresh else self._kept[c] for c in wanted]
+        return [
+            table if tuple(asked) == clique else table.transpose([clique.index(name) for name in asked])
+            for asked, clique, table in zip(cliques, wanted, found, strict=True)
+        ]
+
+    def keys(self, clique: Clique) -> IntArray:
+        """One whole number for each row's combination of codes."""
+        if self.domain.cells(clique) >= 2**62:
+            raise UsageError(f"the columns {', '.join(clique)} have too many combinations to be numbered")
+        key = np.zeros(self.rows, dtype=np.int64)
+        for name in clique:
+            key = key * self.domain.size(name) + self.column(name)
+        return key
+
+
+def same_columns(first: Projectable, second: Projectable) -> None:
+    """Refuse to compare what has different columns or codes."""
+    if first.domain == second.domain:
+        return
+    differ = set(first.domain.names) ^ set(second.domain.names)
+    if differ:
+        raise SchemaError(
+            f"the two sides have different columns: {', '.join(sorted(differ)[:5])} is in only one of them"
+        )
+    wrong = [n for n in first.domain if first.domain.size(n) != second.domain.size(n)]
+    what = f"column {wrong[0]!r} has different codes" if wrong else "the columns are in another order"
+    raise SchemaError(f"the two sides do not follow the same schema: {what}")
+
+
+def require_column(domain: Domain, name: str) -> str:
+    """The name, if there is such a column."""
+    if name not in domain:
+        raise UsageError(f"no column named {name!r}; columns are {', '.join(domain.names)}")
+    return name
+
+
+def require_columns(domain: Domain, clique: Sequence[str]) -> Sequence[str]:
+    """The names, if all are columns."""
+    for name in clique:
+        require_column(domain, name)
+    return clique
+
+
+def project_many(thing: Projectable, cliques: Sequence[Clique]) -> list[FloatArray]:
+    """Counts over each clique, together where the thing can do that."""
+    together = getattr(thing, "project_many", None) or getattr(getattr(thing, "generator", None), "project_many", None)
+    if together is not None:
+        return cast("list[FloatArray]", together(cliques))
+    return [thing.project(clique) for clique in cliques]
+
+
+def shares(table: FloatArray) -> FloatArray:
+    """Counts as shares that sum to one; all zero where there is nothing."""
+    total = float(table.sum())
+    return np.asarray(table / total) if total > 0 else np.zeros_like(table)
+
+
+def in_batches(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[Clique]]:
+    """The cliques in their order, in groups that fit into memory together."""
+    batch: list[Clique] = []
+    cells = 0
+    for clique in cliques:
+        size = domain.cells(clique)
+        if batch and cells + size > BATCH_CELLS:
+            yield batch
+            batch, cells = [], 0
+        batch.append(clique)
+        cells += size
+    if batch:
+        yield batch
+
+
+def compared(
+    first: Projectable, second: Projectable, cliques: Sequence[Clique]
+) -> Iterator[tuple[Clique, FloatArray, FloatArray]]:
+    """Every clique with the shares of both sides."""
+    same_columns(first, second)
+    for batch in in_batches(first.domain, cliques):
+        for clique, p, q in zip(batch, project_many(first, batch), project_many(second, batch), strict=True):
+            yield clique, shares(p), shares(q)

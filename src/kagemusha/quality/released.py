@@ -1,0 +1,128 @@
+"""What a release says about a set of columns: noisy counts, interactions, scores. Reads nothing but the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.models.model import Model
+from kagemusha.quality.projectable import project_many
+from kagemusha.queries.interactions import NoisyInteraction, grouped
+from kagemusha.schema import Clique
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """An estimate of the private counts over groups of codes, with Gaussian noise of deviation `sigma` a cell."""
+
+    values: FloatArray
+    sigma: float
+    groups: tuple[IntArray, ...] | None = None
+    """For each axis the group of every code; None where every code is its own group."""
+
+
+def group_sums(table: FloatArray, groups: Sequence[IntArray] | None) -> FloatArray:
+    """The table summed over groups; as it is where there are none."""
+    return table if groups is None else grouped(table, tuple(groups))
+
+
+def merged_mass(table: FloatArray, groups: Sequence[IntArray] | None) -> float:
+    """Records in cells that share a group with others, so that nothing was measured about how they split."""
+    if groups is None:
+        return 0.0
+    alone = [np.bincount(group)[group] == 1 for group in groups]
+    inside: FloatArray = table[np.ix_(*[np.flatnonzero(a) for a in alone])]
+    return float(table.sum() - inside.sum())
+
+
+class Evidence:
+    """All that was released about the columns of a model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def total(self) -> float:
+        """The released number of records."""
+        return max(1.0, float(self.model.generator.total))
+
+    @cached_property
+    def _by_clique(self) -> Mapping[Clique, Sequence[NoisyMarginal]]:
+        found: dict[Clique, list[NoisyMarginal]] = {}
+        for marginal in self.model.measurements:
+            found.setdefault(marginal.clique, []).append(marginal)
+        return found
+
+    @cached_property
+    def _interactions(self) -> Mapping[Clique, NoisyInteraction]:
+        return {one.query.clique: one for one in self.model.interactions}
+
+    @cached_property
+    def scores(self) -> Mapping[Clique, float]:
+        """Noisy distance from independence of each pair that has one, in records."""
+        scores = self.model.scores
+        return {} if scores is None else {p: float(v) for p, v in zip(scores.pairs, scores.values, strict=True)}
+
+    def covers(self, clique: Clique) -> bool:
+        """Whether anything was measured about how these columns go together."""
+        wanted = set(clique)
+        # an interaction says nothing of its smaller sets
+        return any(wanted <= set(measured) for measured in self._by_clique) or clique in self._interactions
+
+    def tables(self, clique: Clique) -> list[NoisyTable]:
+        """The released tables over a clique; the best estimate from counts first."""
+        found = []
+        counts = self.counts(clique)
+        if counts is not None:
+            found.append(counts)
+        interaction = self._with_columns(clique)
+        if interaction is not None:
+            found.append(interaction)
+        return found
+
+    def counts(self, clique: Clique) -> NoisyTable | None:
+        """Counts over the clique from every measurement that covers it, combined by inverse variance."""
+        weighted, precision = np.zeros(self.model.domain.shape(clique)), 0.0
+        for measured, marginals in self._by_clique.items():
+            if not set(clique) <= set(measured):
+                continue
+            gone = tuple(i for i, name in enumerate(measured) if name not in clique)
+            cells = self.model.domain.cells(measured) / self.model.domain.cells(clique)
+            for marginal in marginals:
+                weight = 1 / (cells * max(marginal.sigma, 1e-9) ** 2)
+                weighted = weighted + weight * marginal.values.sum(axis=gone)
+                precision += weight
+        return NoisyTable(np.asarray(weighted / precision), precision**-0.5) if precision else None
+
+    def _with_columns(self, clique: Clique) -> NoisyTable | None:
+        """A pair's interaction and its columns put together again into a table over groups."""
+        released = self._interactions.get(clique)
+        if released is None or len(clique) != 2:
+            return None
+        columns = [self.counts((name,)) for name in clique]
+        if columns[0] is None or columns[1] is None:
+            return None
+        sizes = released.query.shape
+        sums = [
+            group_sums(c.values, (g,)) for c, g in zip(columns, released.query.groups, strict=True) if c is not None
+        ]
+        table = (
+            released.values + sums[0][:, None] / sizes[1] + sums[1][None, :] / sizes[0] - self.total / math.prod(sizes)
+        )
+        members = [len(g) / n for g, n in zip(released.query.groups, sizes, strict=True)]
+        variance = released.sigma**2 * (1 - 1 / sizes[0]) * (1 - 1 / sizes[1])
+        variance += (
+            columns[0].sigma ** 2 * members[0] / sizes[1] ** 2 + columns[1].sigma ** 2 * members[1] / sizes[0] ** 2
+        )
+        return NoisyTable(table, math.sqrt(variance), released.query.groups)
+
+    def independence(self, pair: Clique) -> FloatArray:
+        """The pair's counts if its columns were independent in the model."""
+        first, second = project_many(self.model, [(pair[0],), (pair[1],)])
+        return np.asarray(np.outer(first, second) / self.total)

@@ -1,0 +1,88 @@
+"""What a person should still look at in a schema, in plain words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from kagemusha.schema.labels import Category
+from kagemusha.schema.numeric import Measured, Real
+from kagemusha.schema.schema import Schema
+
+MANY_VALUES = 10_000
+MANY_BINS = 256
+
+_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+_HEADLESS = (
+    "the name is a number. If the file has no header line, its first record was taken for the names, and one person's "
+    "values would be published with the schema: give the file a header"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One remark. `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality."""
+
+    column: str
+    level: Literal["derived", "open", "warning"]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.text}"
+
+
+def check(schema: Schema) -> list[Finding]:
+    """Everything in the schema that is still taken from the data, left open, or unwise."""
+    findings: list[Finding] = []
+    for column in schema:
+        if column.derived:
+            findings.append(Finding(column.name, "derived", _derived_text(column.derived)))
+    for fact in schema.open_facts():
+        text = f"{fact.field} is not declared: declare it, or give private discovery a share of the budget"
+        findings.append(Finding(fact.column, "open", text))
+    for column in schema.modelled:
+        if _NUMBER.fullmatch(column.name):
+            findings.append(Finding(column.name, "warning", _HEADLESS))
+        if not column.open_fields:
+            texts = [*_size_texts(column.size, column), *_decimal_texts(column), *_comma_texts(column)]
+            findings += [Finding(column.name, "warning", text) for text in texts]
+    return findings
+
+
+def _derived_text(fields: tuple[str, ...]) -> str:
+    return (
+        f"taken from the data and confirmed by nobody: {', '.join(fields)}. While a field is listed under "
+        "`derived` the release is not private end to end; write what is publicly known instead, and remove the "
+        "field from `derived`"
+    )
+
+
+def _size_texts(size: int, column: object) -> list[str]:
+    if isinstance(column, Category) and column.ordinary > MANY_VALUES:
+        return [f"{column.ordinary:,} categories: noise will hide nearly all of them; group them, or drop it"]
+    if isinstance(column, Measured) and column.ordinary > MANY_BINS:
+        return [f"{column.ordinary:,} bins: noise will hide most of them; {MANY_BINS} or fewer serve better"]
+    return ["only one code: the column can say nothing"] if size == 1 else []
+
+
+def _decimal_texts(column: object) -> list[str]:
+    if not isinstance(column, Real) or column.decimals is None:
+        return []
+    width = (column.high - column.low) / column.ordinary
+    if width >= 10.0**-column.decimals:
+        return []
+    return ["bins are narrower than the decimals can show; use fewer bins or more decimals"]
+
+
+def _comma_texts(column: object) -> list[str]:
+    if not isinstance(column, Category) or not column.categories:
+        return []
+    numbers = sum(_COMMA.fullmatch(str(label)) is not None for label in column.categories)
+    if numbers < max(2, len(column.categories) // 2):
+        return []
+    return [
+        "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
+    ]

@@ -1,0 +1,217 @@
+"""The public contract: what every synthesizer must do, its own or a newcomer's.
+
+`check_synthesizer(MySynthesizer())` raises AssertionError at the first broken promise. Each check is also a function
+of its own, for test suites that want one result a promise.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.encoding import Encoder
+from kagemusha.models.model import Model, load_model
+from kagemusha.privacy.accountants import accountant_for
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.filter import Cost, cost_of, limit_of
+from kagemusha.schema import Category, Integer, Real, Schema
+from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.protocol import Synthesizer
+
+BUDGETS = (0.01, 0.1, 1.0, 10.0, 100.0)
+
+
+def example_schema() -> Schema:
+    """Four columns of different kinds, with missing values and an other bucket."""
+    return Schema(
+        [
+            Category("sex", categories=("F", "M"), missing=True),
+            Integer("age", lower=0, upper=99, bins=5),
+            Real("bmi", lower=10.0, upper=60.0, bins=4, missing=True, out_of_domain="missing"),
+            Category("ward", categories=("a", "b", "c")),
+        ]
+    )
+
+
+def example_table(rows: int = 400, *, seed: int = 7) -> Any:
+    """An arrow table that fits the schema, with one strong relation (sex and ward)."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["F", "M"], rows)
+    ward = np.where(sex == "F", "a", rng.choice(["b", "c"], rows))
+    bmi = rng.normal(27, 6, rows)
+    return pa.table(
+        {
+            "sex": pa.array(sex, mask=rng.random(rows) < 0.05),
+            "age": pa.array(rng.integers(0, 100, rows)),
+            "bmi": pa.array(bmi, mask=rng.random(rows) < 0.1),
+            "ward": pa.array(ward),
+        }
+    )
+
+
+def _fit(synthesizer: Synthesizer, table: Any, budget: Budget, seed: int | None = 0) -> Model:
+    return fit(synthesizer, table, budget, schema=example_schema(), simulation=seed)
+
+
+def check_samples_fit_the_schema(synthesizer: Synthesizer) -> None:
+    """Sampled tables have the declared columns and codes inside the domain, for any number of rows."""
+    model = _fit(synthesizer, example_table(), Budget(1.0, 1e-6))
+    for rows in (1, 7, 1000):
+        codes = model.sample_codes(rows, rng=np.random.default_rng(0))
+        assert codes.shape == (rows, len(model.domain)), f"{rows} rows asked for, got {codes.shape}"
+        assert (codes >= 0).all(), "a negative code"
+        assert (codes < np.array(model.domain.sizes)).all(), "a code outside the domain"
+    assert model.rows >= 1
+
+
+def check_same_frame_type_out(synthesizer: Synthesizer) -> None:
+    """Pandas in, pandas out; polars in, polars out; arrow in, arrow out. Missing values are nulls."""
+    import pyarrow as pa
+
+    table = example_table()
+    frames = [table]
+    for convert in (_to_pandas, _to_polars):
+        frame = convert(table)
+        if frame is not None:
+            frames.append(frame)
+    for frame in frames:
+        double = _fit(synthesizer, frame, Budget(1.0, 1e-6)).sample(20)
+        assert type(double) is type(frame), f"{type(frame)} came in, {type(double)} came out"
+        names = double.column_names if isinstance(double, pa.Table) else list(double.columns)
+        assert names == example_schema().domain.names or tuple(names) == example_schema().names
+
+
+def _to_pandas(table: Any) -> Any:
+    try:
+        return table.to_pandas()
+    except ImportError:
+        return None
+
+
+def _to_polars(table: Any) -> Any:
+    try:
+        import polars
+    except ImportError:
+        return None
+    return polars.from_arrow(table)
+
+
+def check_project_agrees_with_samples(synthesizer: Synthesizer) -> None:
+    """`project` gives non-negative expected counts that sum to the total and match what is sampled."""
+    model = _fit(synthesizer, example_table(), Budget(10.0, 1e-6))
+    for clique in [("sex",), ("age", "ward"), ("sex", "bmi", "ward")]:
+        expected = model.project(clique)
+        assert expected.shape == model.domain.shape(clique)
+        assert (expected >= -1e-6).all(), "a negative expected count"
+        assert np.isclose(expected.sum(), model.generator.total, rtol=1e-6), "a marginal does not sum to the total"
+        rows = 20_000
+        codes = model.sample_codes(rows, rng=np.random.default_rng(1))
+        axes = [model.domain.axis(name) for name in clique]
+        flat = np.ravel_multi_index(tuple(codes[:, axes].T), expected.shape)
+        observed = np.bincount(flat, minlength=expected.size) / rows
+        distance = np.abs(observed - expected.ravel() / expected.sum()).sum()
+        assert distance < 0.1, f"samples and `project` disagree on {clique} by {distance:.3f}"
+
+
+def check_saving_keeps_everything(synthesizer: Synthesizer) -> None:
+    """A saved and loaded model gives the same rows, marginals and certificate."""
+    model = _fit(synthesizer, example_table(), Budget(1.0, 1e-6))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.kage"
+        model.save(path)
+        again = load_model(path)
+        path2 = Path(folder) / "again.kage"
+        again.save(path2)
+        assert path.read_bytes() == path2.read_bytes(), "saving twice gives different files"
+    first = model.sample_codes(500, rng=np.random.default_rng(3))
+    assert (first == again.sample_codes(500, rng=np.random.default_rng(3))).all(), "a loaded model samples other rows"
+    assert np.allclose(model.project(("sex", "ward")), again.project(("sex", "ward")))
+    assert again.certificate.to_json() == model.certificate.to_json()
+
+
+def check_seeded_only_as_simulation(synthesizer: Synthesizer) -> None:
+    """The same simulation seed repeats exactly and its certificate says ε = ∞; a release has no seed at all."""
+    table, budget = example_table(), Budget(1.0, 1e-6)
+    one, two = (_fit(synthesizer, table, budget, seed=5) for _ in range(2))
+    rng = np.random.default_rng
+    assert (one.sample_codes(300, rng=rng(0)) == two.sample_codes(300, rng=rng(0))).all(), "a simulation did not repeat"
+    assert not math.isfinite(one.certificate.epsilon), "a simulation claims to be private"
+    released = _fit(synthesizer, table, budget, seed=None)
+    assert math.isfinite(released.certificate.epsilon) == synthesizer.private, "the certificate and `private` disagree"
+
+
+def check_budget_is_never_passed(synthesizer: Synthesizer) -> None:
+    """From ε = 0.01 to 100 and under both adjacencies, what was charged stays within the promise."""
+    if not synthesizer.private:
+        return
+    for adjacency in Adjacency:
+        for epsilon in BUDGETS:
+            budget = Budget(epsilon, 1e-6, adjacency)
+            certificate = _fit(synthesizer, example_table(150), budget).certificate
+            spent = sum((cost_of(e, certificate.accounting) for e in certificate.events), Cost(0))
+            limit = limit_of(budget, certificate.accounting)
+            assert spent.units <= limit.units, f"ε = {epsilon}, {adjacency}: charged {spent} of {limit}"
+            used = accountant_for(certificate.accounting).epsilon(certificate.events, budget.delta)
+            assert used <= epsilon * (1 + 1e-9), f"ε = {epsilon}, {adjacency}: used {used}"
+            assert certificate.events, "nothing was charged, yet something was learned"
+
+
+def check_neighbours_give_the_same_structure(synthesizer: Synthesizer) -> None:
+    """Whatever one record holds, columns, types, categories and file layout stay the same."""
+    import pyarrow as pa
+
+    table = example_table(120)
+    odd = pa.table(
+        {
+            "sex": pa.array(["unheard-of"]),
+            "age": pa.array([10**9]),
+            "bmi": pa.array([None], type=pa.float64()),
+            "ward": pa.array([None], type=pa.string()),
+        }
+    )
+    reference = _structure(_fit(synthesizer, table, Budget(1.0, 1e-6)))
+    for neighbour in (pa.concat_tables([table, odd]), table.slice(1), pa.concat_tables([odd, table.slice(1)])):
+        assert _structure(_fit(synthesizer, neighbour, Budget(1.0, 1e-6))) == reference, (
+            "one record changed the structure"
+        )
+
+
+def _structure(model: Model) -> Any:
+    table = Encoder(model.schema).decode(
+        np.zeros((1, len(model.domain)), dtype=np.int64), rng=np.random.default_rng(0), like="pyarrow"
+    )
+    return model.domain, model.schema.digest(), [(f.name, str(f.type)) for f in table.schema], model.generator.kind
+
+
+def check_plan_reads_nothing(synthesizer: Synthesizer) -> None:
+    """`plan` knows the split, the memory and the time from the declared domain alone."""
+    cost = synthesizer.plan(example_schema().domain, Budget(1.0, 1e-6))
+    assert cost.cells > 0
+    assert cost.seconds > 0
+    assert abs(sum(share for _, share in cost.steps) - 1) < 1e-6 or not synthesizer.private, "shares must sum to one"
+
+
+CHECKS: tuple[Callable[[Synthesizer], None], ...] = (
+    check_samples_fit_the_schema,
+    check_same_frame_type_out,
+    check_project_agrees_with_samples,
+    check_saving_keeps_everything,
+    check_seeded_only_as_simulation,
+    check_budget_is_never_passed,
+    check_neighbours_give_the_same_structure,
+    check_plan_reads_nothing,
+)
+
+
+def check_synthesizer(synthesizer: Synthesizer) -> None:
+    """Run every check; the first broken promise raises AssertionError."""
+    for check in CHECKS:
+        check(synthesizer)

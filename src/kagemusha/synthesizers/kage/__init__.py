@@ -1,0 +1,1 @@
+from kagemusha.synthesizers.kage.kage import Kage as Kage

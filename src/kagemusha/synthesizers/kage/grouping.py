@@ -1,0 +1,101 @@
+"""Rare codes under one roof: what a noisy table cannot tell apart is modelled as one group and shared out later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.graphical import MarkovField
+from kagemusha.queries.interactions import Interaction
+from kagemusha.schema.domain import Clique, Domain
+
+ROW = 0.5
+"""In an interaction a code stays alone if it holds more than this share of the noise in its row."""
+
+
+def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None) -> IntArray:
+    """The group of every code: those below `threshold` share the last group, all others stay alone.
+
+    With `most` there are no more groups than that: the rarest codes share one, the first of equals staying alone.
+    """
+    rare = counts < threshold
+    if most is not None and most < len(counts):
+        rare[np.argsort(-counts, kind="stable")[most - 1 :]] = True
+    if rare.sum() < 2:
+        return np.arange(len(counts))
+    group = np.cumsum(~rare) - 1
+    group[rare] = int((~rare).sum())
+    return np.asarray(group, dtype=np.int64)
+
+
+def sums(counts: FloatArray, group: IntArray) -> FloatArray:
+    """Counts of each group."""
+    return np.asarray(np.bincount(group, counts, minlength=int(group.max()) + 1), dtype=np.float64)
+
+
+def coarse_domain(domain: Domain, groups: Mapping[str, IntArray]) -> Domain:
+    """The domain of the groups."""
+    return Domain(domain.names, tuple(int(groups[n].max()) + 1 for n in domain))
+
+
+def merged_interaction(
+    tables: Mapping[str, FloatArray], groups: Mapping[str, IntArray], clique: Clique, noise: float
+) -> Interaction:
+    """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell)."""
+    counts = [sums(tables[name], groups[name]) for name in clique]
+    sizes = [len(c) for c in counts]
+    merged = [np.zeros(0, dtype=np.int64)] * len(clique)
+    for axis in sorted(range(len(clique)), key=lambda i: -sizes[i]):
+        others = np.prod(sizes, dtype=np.float64) / sizes[axis]
+        merged[axis] = merge_rare(counts[axis], ROW * float(others) * noise)
+        sizes[axis] = int(merged[axis].max()) + 1
+    return Interaction(clique, tuple(m[groups[n]] for m, n in zip(merged, clique, strict=True)))
+
+
+def on_groups(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction:
+    """The same query on the model's groups instead of codes."""
+    firsts = (np.unique(groups[name], return_index=True)[1] for name in query.clique)
+    return Interaction(query.clique, tuple(g[first] for g, first in zip(query.groups, firsts, strict=True)))
+
+
+def expand(
+    field: MarkovField, domain: Domain, groups: Mapping[str, IntArray], tables: Mapping[str, FloatArray]
+) -> tuple[MarkovField, tuple[str, ...]]:
+    """The same model over all codes, and the names of the hidden columns that hold the groups.
+
+    Each column with merged codes becomes a child of its hidden column: within a group, codes follow `tables`.
+    """
+    hidden = {name: _unused(f"{name} (group)", domain.names) for name, g in groups.items() if len(g) > g.max() + 1}
+    if not hidden:
+        return field, ()
+    names = (*domain.names, *hidden.values())
+    sizes = (*domain.sizes, *(field.domain.size(name) for name in hidden))
+    wider = Domain(names, sizes)
+    potentials = {}
+    for clique, table in field.potentials.items():
+        renamed = [hidden.get(name, name) for name in clique]
+        target = wider.canonical(renamed)
+        potentials[target] = table.transpose([renamed.index(name) for name in target])
+    for name, column in hidden.items():
+        potentials[name, column] = _shares(groups[name], tables[name])
+    return MarkovField.build(wider, field.total, potentials), tuple(hidden.values())
+
+
+def _shares(group: IntArray, table: FloatArray) -> FloatArray:
+    """Log P(code | group), -inf outside the group."""
+    whole = sums(table, group)
+    members = np.bincount(group)
+    safe = np.where(whole > 0, whole, 1.0)
+    share = np.where(whole[group] > 0, table / safe[group], 1 / members[group])
+    tiny = 1e-12
+    out = np.full((len(group), len(whole)), -np.inf)
+    out[np.arange(len(group)), group] = np.log(np.maximum(share, tiny))
+    return out
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

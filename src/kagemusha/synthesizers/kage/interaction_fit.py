@@ -1,0 +1,166 @@
+"""The Markov field that best explains noisy columns and noisy interactions.
+
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ_r ½ c·s_r ‖θ_r‖², the dual of a maximum-
+entropy problem with soft constraints. The quadratic part keeps noisy cells near the independent model; it makes the
+problem strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray, dot
+from kagemusha.graphical import MarkovField, junction_tree
+from kagemusha.graphical.belief_propagation import BeliefPropagation
+from kagemusha.graphical.lbfgs import minimise
+from kagemusha.queries.interactions import NoisyInteraction
+from kagemusha.schema.domain import Clique, Domain
+
+STIFFNESS = 0.6
+"""c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
+
+FLOOR = 0.3
+"""The least curvature a cell is thought to have, in those of a cell of average probability."""
+
+ENOUGH = 0.1
+"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood a
+record."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyColumn:
+    """Noisy counts of one column with noise of deviation `sigma`, and a positive table to start from."""
+
+    name: str
+    values: FloatArray
+    sigma: float
+    start: FloatArray
+
+
+class _Problem:
+    """Parameters in one flat vector: columns first, then interactions; `cell_of` maps model cells to parameters.
+
+    The solver moves x, and θ = centred(unit · x): units make all curvatures alike, which more than halves the passes.
+    """
+
+    def __init__(
+        self,
+        inference: BeliefPropagation,
+        columns: Sequence[NoisyColumn],
+        interactions: Sequence[NoisyInteraction],
+        total: float,
+    ) -> None:
+        shapes = [c.values.shape for c in columns] + [i.values.shape for i in interactions]
+        sizes = np.array([int(np.prod(shape)) for shape in shapes])
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.size = int(starts[-1])
+        tables = [
+            start + np.arange(size, dtype=np.float64)
+            for start, size in zip(starts, sizes[: len(columns)], strict=False)
+        ]
+        for start, one in zip(starts[len(columns) :], interactions, strict=False):
+            tables.append(start + np.ravel_multi_index(np.ix_(*one.query.groups), one.query.shape).astype(np.float64))
+        self.cell_of: IntArray = inference.pack(tables).astype(np.int64)
+        self.centring = _centring(shapes, starts, len(columns))
+        sigmas = np.array([c.sigma for c in columns] + [i.sigma for i in interactions])
+        self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
+        self.target = (
+            np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(i.values for i in interactions)]])
+            / total
+        )
+        self.target = self.centred(self.target)
+        self.offset = inference.pack({(c.name,): np.log(c.start / c.start.sum()) for c in columns})
+        self.inference = inference
+        # a parameter's curvature is about its cell's probability in the independent model, plus the ridge
+        average = np.repeat(1 / sizes, sizes)
+        self.unit: FloatArray = (np.maximum(self.seen(self.offset)[1], FLOOR * average) + self.ridge) ** -0.5
+        # columns must answer every move of their pairs; longer steps let them keep up
+        self.unit[: starts[len(columns)]] *= 2
+
+    @property
+    def progress(self) -> float:
+        """The gain below which going on is not worth a pass: next to the squared noise of all parameters."""
+        return float(np.clip(ENOUGH * ((self.ridge / STIFFNESS) ** 2).sum(), 3e-5, 3e-4))
+
+    def centred(self, flat: FloatArray) -> FloatArray:
+        """Interactions without their smaller marginals."""
+        for line, share in self.centring:
+            flat = flat - (np.bincount(line, flat) * share)[line]
+        return flat
+
+    def theta(self, x: FloatArray) -> FloatArray:
+        """The parameters behind the solver's `x`."""
+        return self.centred(x * self.unit)
+
+    def seen(self, potentials: FloatArray) -> tuple[float, FloatArray]:
+        """Value of log Z and the probability of what each parameter stands for."""
+        log_z, mu = self.inference(potentials)
+        return log_z, np.bincount(self.cell_of, mu, minlength=self.size).astype(np.float64, copy=False)
+
+    def potentials(self, theta: FloatArray) -> FloatArray:
+        """Log potentials of the model."""
+        return np.asarray(theta[self.cell_of] + self.offset, dtype=np.float64)
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        theta = self.theta(x)
+        log_z, seen = self.seen(self.potentials(theta))
+        pull = self.ridge * theta
+        value = log_z - dot(theta, self.target) + 0.5 * dot(theta, pull)
+        return float(value), self.unit * self.centred(seen - self.target + pull)
+
+
+def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:
+    """For each axis: the line of cells every parameter belongs to, and one over its length (0: not centred)."""
+    depth = max((len(shape) for shape in shapes[columns:]), default=0)
+    plans = []
+    for axis in range(depth):
+        lines: list[IntArray] = [np.zeros(int(starts[columns]), dtype=np.int64)]
+        shares = [0.0]
+        for shape in shapes[columns:]:
+            if axis >= len(shape):
+                lines.append(np.zeros(int(np.prod(shape)), dtype=np.int64))
+                continue
+            own = np.arange(int(np.prod(shape)) // shape[axis]) + len(shares)
+            table = np.broadcast_to(np.expand_dims(own.reshape(np.delete(shape, axis)), axis), shape)
+            lines.append(table.ravel())
+            shares.extend([1 / shape[axis]] * len(own))
+        plans.append((np.concatenate(lines), np.array(shares)))
+    return plans
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionFit:
+    """A fitted field and its parameters, columns first, from which a fit with more interactions can start."""
+
+    field: MarkovField
+    theta: FloatArray
+
+
+def fit_interactions(
+    domain: Domain,
+    columns: Sequence[NoisyColumn],
+    interactions: Sequence[NoisyInteraction],
+    total: float,
+    *,
+    max_cells: int,
+    max_steps: int,
+    start: FloatArray | None = None,
+) -> InteractionFit:
+    """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic.
+
+    `start` holds the parameters of an earlier fit to the same columns and the first of the interactions.
+    """
+    cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in interactions]
+    tree = junction_tree(domain, cliques, max_cells=max_cells)
+    inference = BeliefPropagation(tree, cliques)
+    problem = _Problem(inference, columns, interactions, total)
+    x = np.zeros(problem.size)
+    if start is not None:
+        x[: len(start)] = start / problem.unit[: len(start)]
+    theta = problem.theta(minimise(problem, x, max_calls=max_steps, progress=problem.progress))
+    flat = problem.potentials(theta)
+    potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
+    return InteractionFit(MarkovField(domain, total, tree, potentials), theta)

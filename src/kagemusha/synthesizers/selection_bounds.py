@@ -1,0 +1,45 @@
+"""What a choice says about those not chosen: had a marginal been much worse, it would have been chosen instead.
+
+The exponential mechanism's choice r* among C candidates tells, with probability 1 − β, that every candidate r has
+w_r (e_r − b_r) ≤ w_* (e_* − b_*) + (2Δ/ε) log(C/β): e is the L1 error of the model at that time, w and b are the weights and
+penalties of the score. What is known of e_* is the measurement that followed. All of it was released.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
+from kagemusha.queries.scores import L1Error
+from kagemusha.schema.domain import Clique
+
+RISK = 0.05
+"""β: how often a ceiling may fail."""
+
+
+def choice_ceilings(
+    score: L1Error, noisy: NoisyMarginal, now: Mapping[Clique, FloatArray], *, selection: float, adjacency: Adjacency
+) -> dict[Clique, float]:
+    """For each candidate of a choice, the most that its L1 error can be, in records.
+
+    `now` holds what the model expects of each candidate, the score what it expected when the choice was made. `noisy` is
+    the measurement of the chosen candidate, made after the choice; `selection` is what the choice cost (ρ).
+    """
+    chosen = list(score.candidates).index(noisy.clique)
+    # noise makes a distance larger on average, so the noisy distance bounds the error up to its own spread
+    spread = noisy.sigma * math.sqrt((1 - 2 / math.pi) * noisy.values.size)
+    distance = float(np.abs(noisy.values - score.estimates[chosen]).sum())
+    excess = float(score.weights[chosen]) * (distance + 2 * spread - float(score.penalties[chosen]))
+    sensitivity = float(score.weights.max()) * counts_sensitivity(adjacency).l1
+    luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(len(score.candidates) / RISK)
+    return {
+        clique: max(0.0, (excess + luck) / float(weight) + float(penalty)) + float(np.abs(old - now[clique]).sum())
+        for clique, weight, penalty, old in zip(
+            score.candidates, score.weights, score.penalties, score.estimates, strict=True
+        )
+    }
