@@ -24,7 +24,7 @@ from kagemusha.certificate.page import fingerprint, render
 from kagemusha.certificate.verify import PAGE_NAME, all_passed, sha256, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
+from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
     Event,
@@ -34,6 +34,8 @@ from kagemusha.privacy.events import (
     ThresholdEvent,
     UnprotectedEvent,
 )
+from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.schema import Category, Schema
 
 SCHEMA = Schema([Category("a", categories=("1", "3")), Category("b", categories=("2",))])
@@ -246,12 +248,12 @@ def test_a_format_never_changes_its_sentences() -> None:
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_both_adjacencies_and_discovery_verify(tmp_path: Path, adjacency: Adjacency) -> None:
-    squared = counts_sensitivity(adjacency).l2_squared
+    squared = PrivacyUnit(adjacency).sensitivity(COUNTS).l2_squared
     events = [
         ThresholdEvent(what="values of a", sigma=900.0, l2_squared=squared, threshold=9000, failure=1e-11),
         GaussianEvent(what="fine public grid of b", sigma=90.0, l2_squared=squared),
         GaussianEvent(what="sums of features", sigma=9e4, l2_squared=12345),
-        LaplaceEvent(what="counts of a", scale=90.0, l1=counts_sensitivity(adjacency).l1),
+        LaplaceEvent(what="counts of a", scale=90.0, l1=PrivacyUnit(adjacency).sensitivity(COUNTS).l1),
     ]
     found = replace(
         certificate(),

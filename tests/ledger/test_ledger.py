@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
-from kagemusha.ledger.protocol import Cap, ReleaseRequest
+from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kagemusha.privacy.accountants import GDP, PLD, RDP, ZCDP, Pure, gdp_delta, gdp_epsilon, gdp_mu, zcdp_delta
-from kagemusha.privacy.accountants.rdp import pure_rdp
 from kagemusha.privacy.accountants.zcdp import zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
+from kagemusha.privacy.renyi import pure_renyi
 
 
 def reference_zcdp_epsilon(rho: float, delta: float) -> mpmath.mpf:
@@ -83,12 +83,12 @@ def test_gaussian_dp_knows_an_end_to_its_search(epsilon: float) -> None:
     assert gdp_mu(epsilon, 1e-9) > 100
 
 
-def test_pure_rdp_is_randomised_response() -> None:
+def test_pure_renyi_is_randomised_response() -> None:
     epsilon, alpha = 0.7, 3.5
     p, q = math.exp(epsilon) / (1 + math.exp(epsilon)), 1 / (1 + math.exp(epsilon))
     direct = math.log(p**alpha * q ** (1 - alpha) + q**alpha * p ** (1 - alpha)) / (alpha - 1)
-    assert pure_rdp(alpha, epsilon) == pytest.approx(direct, rel=1e-12)
-    assert pure_rdp(alpha, epsilon) <= alpha * epsilon**2 / 2
+    assert pure_renyi(alpha, epsilon) == pytest.approx(direct, rel=1e-12)
+    assert pure_renyi(alpha, epsilon) <= alpha * epsilon**2 / 2
 
 
 def test_the_exponential_mechanism_matches_its_golden_divergence() -> None:

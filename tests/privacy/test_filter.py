@@ -23,6 +23,8 @@ from kagemusha.privacy.events import (
     event_from_json,
 )
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Filter, cost_of
+from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.unit import PrivacyUnit
 
 
 def gaussian(sigma: float) -> GaussianEvent:
@@ -135,7 +137,5 @@ def test_costs_are_rounded_up(event: Event) -> None:
 
 
 def test_adjacency_changes_the_price() -> None:
-    from kagemusha.privacy.adjacency import counts_sensitivity
-
-    one, two = counts_sensitivity(Adjacency.ADD_REMOVE), counts_sensitivity(Adjacency.REPLACE)
+    one, two = (PrivacyUnit(adjacency).sensitivity(COUNTS) for adjacency in (Adjacency.ADD_REMOVE, Adjacency.REPLACE))
     assert (one.l1, one.l2_squared, two.l1, two.l2_squared) == (1, 1, 2, 2)

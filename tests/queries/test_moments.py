@@ -18,9 +18,12 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.queries.moments import STEPS, CrossMoments, FirstMoments, LinearQuery, features_of
+from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.queries.moments import UNIT, CrossMoments, FirstMoments, Moments
 from kagemusha.release.curator import Curator
+from kagemusha.release.release import Release
 from kagemusha.schema import Boolean, Category, Clique, Date, Integer, Real, Schema
+from kagemusha.schema.features import STEPS, features_of
 
 SCHEMA = Schema(
     [
@@ -51,21 +54,21 @@ def random_codes(rng: np.random.Generator, rows: int) -> np.ndarray:
     return np.column_stack([rng.integers(0, size, rows) for size in DOMAIN.sizes])
 
 
-def answer(query: LinearQuery, codes: np.ndarray) -> np.ndarray:
+def answer(query: Moments, codes: np.ndarray) -> np.ndarray:
     return query.values(marginals(codes, list(query.cliques())))
 
 
 def test_moments_are_sums_over_records() -> None:
     codes = random_codes(np.random.default_rng(0), 50)
     rows = [f.table[codes[:, axis]] / STEPS for axis, f in enumerate(FEATURES)]
-    first = answer(FirstMoments(FEATURES), codes) * FirstMoments(FEATURES).unit()
+    first = answer(FirstMoments(FEATURES), codes) * UNIT
     expected = [50.0]
     for feature, table in zip(FEATURES, rows, strict=True):
         expected += list(table.sum(axis=0))
         if not feature.labelled:
             expected.append((table[:, 0] ** 2).sum())
     assert np.allclose(first, expected, atol=1e-9)
-    cross = answer(CrossMoments(FEATURES), codes) * CrossMoments(FEATURES).unit()
+    cross = answer(CrossMoments(FEATURES), codes) * UNIT
     products = [(rows[i].T @ rows[j]).ravel() for i in range(5) for j in range(i + 1, 5)]
     assert np.allclose(cross, np.concatenate(products), atol=1e-9)
 
@@ -87,7 +90,7 @@ def test_one_record_never_moves_the_answer_further_than_proved(
     new = np.array([[rng.choice([0, size - 1, size - 1 - (size > 1)]) for size in DOMAIN.sizes]])
     kept = codes if adjacency is Adjacency.ADD_REMOVE else codes[1:]
     move = answer(kind(FEATURES), codes) - answer(kind(FEATURES), np.concatenate([kept, new]))
-    assert int((move**2).sum()) <= kind(FEATURES).l2_squared(adjacency)
+    assert int((move**2).sum()) <= PrivacyUnit(adjacency).sensitivity(kind(FEATURES).reach).l2_squared
 
 
 def test_the_bounds_are_reached() -> None:
@@ -95,7 +98,7 @@ def test_the_bounds_are_reached() -> None:
     rest = random_codes(np.random.default_rng(1), 9)
     for query in (FirstMoments(FEATURES), CrossMoments(FEATURES)):
         move = answer(query, np.concatenate([rest, one])) - answer(query, rest)
-        assert (move**2).sum() > 0.5 * query.l2_squared(Adjacency.ADD_REMOVE)
+        assert (move**2).sum() > 0.5 * query.reach.added.l2_squared
 
 
 class Spy:
@@ -116,18 +119,18 @@ class Spy:
 def make(accounting: Accounting = Accounting.GDP) -> tuple[Curator, Spy]:
     ledger = open_ledger()
     budget = Budget(1.0, 1e-6)
-    record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
     spy = Spy(ledger)
     noise = SimulatedNoise(np.random.default_rng(0))
-    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise, keep=0), spy  # type: ignore[arg-type]
+    request = ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting)
+    return Curator(spy, Release(request, Filter(budget, accounting), ledger, noise), keep=0), spy  # type: ignore[arg-type]
 
 
 def test_queries_are_charged_before_they_are_read() -> None:
     curator, spy = make()
-    values, sigma = curator.measure_query(FirstMoments(FEATURES), curator.total / 2)
+    (found,) = curator.answer([FirstMoments(FEATURES)], curator.total / 2)
     assert spy.charged[0] > 0
-    assert abs(values[0] - 100) < 6 * sigma
-    event = curator.events[0]
+    assert abs(found.values[0] - 100) < 6 * found.sigma
+    event = curator._release.events[0]
     assert event.is_gaussian
     assert float(event.rho or 0) == pytest.approx(curator.total / 2, rel=1e-9)
 
@@ -135,8 +138,8 @@ def test_queries_are_charged_before_they_are_read() -> None:
 def test_nothing_is_read_when_the_budget_or_the_accounting_refuses() -> None:
     curator, spy = make()
     with pytest.raises(BudgetExceeded):
-        curator.measure_query(CrossMoments(FEATURES), 2 * curator.total)
+        curator.answer([CrossMoments(FEATURES)], 2 * curator.total)
     pure, other = make(Accounting.PURE)
-    with pytest.raises(PrivacyError, match="Gaussian"):
-        pure.measure_query(CrossMoments(FEATURES), 0.1)
+    with pytest.raises(PrivacyError, match="gaussian"):
+        pure.answer([CrossMoments(FEATURES)], 0.1)
     assert spy.charged == other.charged == []

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.network_scores import (
     NETWORK_SCORES,
     BinaryDistance,
@@ -32,8 +33,7 @@ def of(kind: type[NetworkScore], table: np.ndarray) -> int:
 
 
 def in_records(kind: type[NetworkScore], table: np.ndarray) -> float:
-    domain = Domain(("child", "parents"), table.shape)
-    return of(kind, table) * kind(domain, [Family("child", ("parents",))]).unit()
+    return of(kind, table) * kind.unit
 
 
 def mutual_information(table: np.ndarray) -> float:
@@ -97,9 +97,9 @@ def test_one_record_never_moves_a_score_further_than_proved(
     if adjacency is Adjacency.REPLACE and other.sum() != table.sum():
         return
     names = Domain(("x", "y"), (2, 2)) if kind is BinaryDistance else Domain(("x", "y"), shape)
-    bound = kind(names, [Family("x", ("y",))]).sensitivity(adjacency)
+    bound = kind(names, [Family("x", ("y",))]).reach
     move = abs(of_any(kind, table) - of_any(kind, other))
-    assert move <= bound
+    assert move <= PrivacyUnit(adjacency).sensitivity(bound).each
 
 
 def of_any(kind: type[NetworkScore], table: np.ndarray) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.queries.scores import FARTHEST, L1Error
 
 
@@ -24,6 +23,6 @@ def test_scores_of_any_size_keep_their_sensitivity(penalty: float, estimate: flo
     )
     one, two = (score.values([Marginal(("a",), c), Marginal(("b",), c)]) for c in (cells, more))
     moved = np.abs(one.astype(object) - two.astype(object)).max()
-    assert moved <= score.sensitivity(Adjacency.ADD_REMOVE)
+    assert moved <= score.reach.added.each
     assert np.abs(one).max() <= FARTHEST
     assert one[1] == -FARTHEST or penalty < 1e30

@@ -18,10 +18,13 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
+from kagemusha.release.release import Release
 from kagemusha.schema.domain import Clique, Domain
 
+FILTERED = [Accounting.ZCDP, Accounting.GDP, Accounting.PURE]
 DOMAIN = Domain(("a", "b"), (3, 2))
 TABLE = np.array([[0, 0], [0, 1], [2, 1], [2, 1]])
 
@@ -71,10 +74,11 @@ def make(
     """Nothing is kept in memory unless asked for, so that every use of the table shows as a read."""
     ledger = ledger or open_ledger()
     budget = Budget(epsilon, 0.0 if accounting is Accounting.PURE else 1e-9, adjacency)
-    record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
     spy = Spy(ledger)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    return Curator(spy, Filter(budget, accounting), ledger, record.id, noise, keep=keep), spy, ledger  # type: ignore[arg-type]
+    request = ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting)
+    release = Release(request, Filter(budget, accounting), ledger, noise)
+    return Curator(spy, release, keep=keep), spy, ledger  # type: ignore[arg-type]
 
 
 def test_the_charge_is_durable_before_the_read() -> None:
@@ -94,12 +98,12 @@ def test_nothing_is_read_when_the_budget_refuses() -> None:
 def test_a_retry_returns_the_stored_answer_and_reads_nothing() -> None:
     curator, _, ledger = make(seed=1)
     first = curator.measure([("a",), ("a", "b")], 0.001)
-    chosen = curator.select(score(), 0.001)
+    chosen = curator.choose(score(), 0.001)
     charged = ledger.releases()[0].charged
     again, spy, _ = make(ledger=ledger, seed=2)  # another seed: fresh noise would differ
     for one, two in zip(first, again.measure([("a",), ("a", "b")], 0.001), strict=True):
         assert (one.values == two.values).all()
-    assert again.select(score(), 0.001) == chosen
+    assert again.choose(score(), 0.001) == chosen
     assert spy.asked == []
     assert ledger.releases()[0].charged == charged
 
@@ -109,7 +113,7 @@ def test_asking_twice_within_a_run_pays_twice_for_fresh_noise() -> None:
     one, two = curator.measure([("a",)], 0.001)[0], curator.measure([("a",)], 0.001)[0]
     assert (one.values != two.values).any()
     assert len(spy.asked) == 2
-    assert len(curator.events) == 2
+    assert len(curator._release.events) == 2
 
 
 @pytest.mark.parametrize(("keep", "reads"), [(0, 6), (3, 5), (5, 4), (100, 3)])
@@ -118,7 +122,7 @@ def test_counts_kept_in_memory_change_reads_and_nothing_else(keep: int, reads: i
     answers = []
     for room in (0, keep):
         curator, spy, ledger = make(keep=room)
-        chosen = [curator.select(score(), 0.001) for _ in range(2)]
+        chosen = [curator.choose(score(), 0.001) for _ in range(2)]
         asked = len(spy.asked)
         answers.append((chosen, curator.measure([("a", "b")], 0.001)[0].values.tolist(), ledger.releases()[0].charged))
     assert answers[0] == answers[1]
@@ -133,7 +137,7 @@ def score() -> L1Error:
 
 def test_scores_are_the_weighted_penalised_distances() -> None:
     _, spy, _ = make()
-    values = score().values(spy.count(score().cliques())) * score().unit()
+    values = score().released(score().values(spy.count(score().cliques())), 0.0).values
     exact = []
     for clique, estimate, weight, penalty in zip(
         score().candidates, score().estimates, score().weights, score().penalties, strict=True
@@ -163,11 +167,11 @@ def test_score_sensitivity_holds_exactly_for_random_neighbours(seed: int, adjace
         return scores.values([Marginal(("a", "b"), table), Marginal(("a",), table.sum(axis=1))])
 
     assert domain.cells(("a", "b")) == counts.size
-    assert np.abs(values(counts) - values(other)).max() <= scores.sensitivity(adjacency)
+    assert np.abs(values(counts) - values(other)).max() <= PrivacyUnit(adjacency).sensitivity(scores.reach).each
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
-@pytest.mark.parametrize("accounting", list(Accounting))
+@pytest.mark.parametrize("accounting", FILTERED)
 def test_the_noise_follows_adjacency_and_cost(adjacency: Adjacency, accounting: Accounting) -> None:
     curator, _, _ = make(100.0, accounting, adjacency)
     mechanism = "laplace" if accounting is Accounting.PURE else "gaussian"
@@ -177,7 +181,7 @@ def test_the_noise_follows_adjacency_and_cost(adjacency: Adjacency, accounting: 
     assert released.sigma == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("accounting", list(Accounting))
+@pytest.mark.parametrize("accounting", FILTERED)
 def test_the_whole_budget_can_be_spent_to_the_last_unit_in_any_number_of_steps(accounting: Accounting) -> None:
     mechanism = "laplace" if accounting is Accounting.PURE else "gaussian"
     for steps in (1, 2, 3, 7, 50):
@@ -195,7 +199,7 @@ def test_rows_are_public_only_under_replace() -> None:
 def test_unprotected_reads_are_events() -> None:
     curator, spy, _ = make()
     assert curator.unprotected("a baseline without noise") is spy
-    assert curator.events[0].kind == "unprotected"
+    assert curator._release.events[0].kind == "unprotected"
 
 
 @pytest.mark.parametrize("cost", [0.0, -1.0, float("nan")])

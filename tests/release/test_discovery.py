@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -12,16 +13,18 @@ import pytest
 
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import BudgetExceeded, CapReached, PrivacyError, SchemaError, UndeclaredDomain, UsageError
-from kagemusha.ledger.protocol import Cap, ReleaseRequest
+from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent, normal_tail
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
+from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.discovery import DELTA_SHARE, Finder, close_schema, threshold
 from kagemusha.release.grid import first_grid, second_grid
+from kagemusha.release.release import Release
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Real, Schema
 from kagemusha.sources import open_table
 from kagemusha.sources.open_table import OpenTable, ValueCounts
@@ -233,10 +236,10 @@ class Spy(OpenTable):
 def finder(ledger: SQLiteLedger, seed: int = 0, share: float = DELTA_SHARE) -> tuple[Finder, Spy]:
     budget = Budget(1.0, 1e-6)
     request = ReleaseRequest("d", "m", budget, Accounting.ZCDP, delta_share=share)
-    record = ledger.open_release(request)
     spy = Spy(ledger)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    return Finder(spy, Filter(budget, Accounting.ZCDP, delta_share=share), ledger, record.id, noise), spy
+    release = Release(request, Filter(budget, Accounting.ZCDP, delta_share=share), ledger, noise)
+    return Finder(spy, release), spy
 
 
 def test_values_are_charged_before_they_are_read_and_a_retry_reads_nothing() -> None:
@@ -265,11 +268,10 @@ def test_a_cap_leaves_room_for_the_delta_of_thresholds() -> None:
     careless, spy = finder(ledger, share=0.0)  # reserves all of ρ and leaves no δ
     with pytest.raises(BudgetExceeded):
         careless.find_values("ward", 0.001, 1e-8)
-    forged = Finder(
-        spy, Filter(Budget(1.0, 1e-6), Accounting.ZCDP, delta_share=0.1), ledger, careless._release, ExactNoise()
-    )
+    forged = copy(careless._release)
+    forged.filter = Filter(Budget(1.0, 1e-6), Accounting.ZCDP, delta_share=0.1)
     with pytest.raises(CapReached, match="thresholds"):
-        forged.find_values("ward", 0.001, 1e-8)
+        Finder(spy, forged).find_values("ward", 0.001, 1e-8)
     assert spy.charged == []
 
 

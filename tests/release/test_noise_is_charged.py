@@ -21,13 +21,16 @@ from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.interactions import Interaction
-from kagemusha.queries.moments import STEPS, CrossMoments, FirstMoments, features_of
+from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.release.discovery import DELTA_SHARE, Finder
+from kagemusha.release.release import Release
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Clique
+from kagemusha.schema.features import STEPS, features_of
 from kagemusha.sources.open_table import OpenTable, ValueCounts
 
 SCHEMA = Schema(
@@ -87,8 +90,9 @@ class Table:
 def curator(accounting: Accounting, adjacency: Adjacency, value: int = 0) -> tuple[Curator, Recorder]:
     budget = Budget(5.0, 0.0 if accounting is Accounting.PURE else 1e-9, adjacency)
     ledger, noise = open_ledger(), Recorder(value)
-    record = ledger.open_release(ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting))
-    return Curator(Table(), Filter(budget, accounting), ledger, record.id, noise), noise  # type: ignore[arg-type]
+    request = ReleaseRequest(dataset="d", method="m", budget=budget, accounting=accounting)
+    release = Release(request, Filter(budget, accounting), ledger, noise)  # type: ignore[arg-type]
+    return Curator(Table(), release), noise  # type: ignore[arg-type]
 
 
 def sigma(squared: float) -> float:
@@ -127,11 +131,15 @@ def test_laplace_counts(adjacency: Adjacency) -> None:
 @pytest.mark.parametrize("accounting", LAWS)
 def test_interactions(accounting: Accounting, adjacency: Adjacency) -> None:
     door, noise = curator(accounting, adjacency)
-    door.measure_interactions([Interaction(("a", "b"), (np.arange(2), np.arange(3)))], [COST])
+    door.answer([Interaction(("a", "b"), (np.arange(2), np.arange(3)))], [COST])
     one = (2 * 1) * (3 * 2)
     # replace: the squared distance of two records' parts, largest where they differ in the first column alone
     two = 2 * (one + 2 * 3 * 2)
     assert_drawn(noise, [(LAWS[accounting], sigma(one if adjacency is Adjacency.ADD_REMOVE else two), 6)])
+
+
+def unit_of(query: L1Error) -> float:
+    return query.released(np.ones(1, dtype=np.int64), 1.0).sigma
 
 
 def score(weights: Sequence[float] = (1.0, 1.0)) -> L1Error:
@@ -144,10 +152,10 @@ def test_choices(accounting: Accounting, adjacency: Adjacency) -> None:
     if accounting is Accounting.GDP:
         return  # Gaussian DP has no exponential mechanism
     door, noise = curator(accounting, adjacency)
-    door.select(score(), COST)
+    door.choose(score(), COST)
     epsilon = COST if accounting is Accounting.PURE else math.sqrt(8 * COST)  # bounded range: ε²/8-zCDP
-    moves = score().sensitivity(adjacency)
-    assert moves * score().unit() == (1 if adjacency is Adjacency.ADD_REMOVE else 2)
+    moves = PrivacyUnit(adjacency).sensitivity(score().reach).each
+    assert moves * unit_of(score()) == (1 if adjacency is Adjacency.ADD_REMOVE else 2)
     assert_drawn(noise, [("max", 2 * moves / epsilon, 2)])
 
 
@@ -155,18 +163,19 @@ def test_choices(accounting: Accounting, adjacency: Adjacency) -> None:
 @pytest.mark.parametrize("accounting", LAWS)
 def test_noisy_scores(accounting: Accounting, adjacency: Adjacency) -> None:
     door, noise = curator(accounting, adjacency)
-    values, width = door.noisy_scores(score(), COST)
+    (found,) = door.answer([score()], COST)
+    values, width = found.values, found.sigma
     step = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     assert width == pytest.approx(sigma(2 * step**2), rel=1e-4)  # two scores move at once
-    assert_drawn(noise, [(LAWS[accounting], sigma(2 * step**2) / score().unit(), 2)])
+    assert_drawn(noise, [(LAWS[accounting], sigma(2 * step**2) / unit_of(score()), 2)])
     assert values.tolist() == [5.0, 5.0]
 
 
 def test_sums() -> None:
     features = features_of(SCHEMA)
     door, noise = curator(Accounting.GDP, Adjacency.ADD_REMOVE)
-    door.measure_query(FirstMoments(features), COST)
-    door.measure_query(CrossMoments(features), COST)
+    door.answer([FirstMoments(features)], COST)
+    door.answer([CrossMoments(features)], COST)
     codes = sum(DOMAIN.sizes)
     pair = math.prod(DOMAIN.sizes)
     # one record: itself and one label of each column; one label pair
@@ -193,9 +202,8 @@ def test_values_are_found_at_the_threshold_that_was_charged_and_not_below() -> N
     def found(count: int, value: int) -> tuple[list[str], ThresholdEvent, Recorder]:
         ledger, noise = open_ledger(), Recorder(value)
         request = ReleaseRequest("d", "m", budget, Accounting.ZCDP, delta_share=DELTA_SHARE)
-        record = ledger.open_release(request)
         account = Filter(budget, Accounting.ZCDP, delta_share=DELTA_SHARE)
-        finder = Finder(Ward(count), account, ledger, record.id, noise)
+        finder = Finder(Ward(count), Release(request, account, ledger, noise))  # type: ignore[arg-type]
         labels = finder.find_values("ward", COST, failure)
         (event,) = account.events
         assert isinstance(event, ThresholdEvent)

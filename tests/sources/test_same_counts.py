@@ -85,17 +85,10 @@ def test_counts(source, codes):
     assert source.rows() == ROWS
 
 
-def test_poisson(source, codes):
-    batch = source.poisson(0.25, rng=np.random.default_rng(3))
-    again = source.poisson(0.25, rng=np.random.default_rng(3))
-    assert np.array_equal(batch, again)
-    assert abs(len(batch) - ROWS / 4) < 6 * (ROWS * 3 / 16) ** 0.5
-    rows = {tuple(row) for row in codes.tolist()}
-    assert all(tuple(row) in rows for row in batch.tolist())
-    assert len(source.poisson(1.0, rng=np.random.default_rng(3))) == ROWS
-    assert len(source.poisson(0.0, rng=np.random.default_rng(3))) == 0
-    with pytest.raises(UsageError, match="rate"):
-        source.poisson(1.5, rng=np.random.default_rng(3))
+def test_records(source, codes):
+    columns, persons = source.records()
+    assert np.array_equal(np.sort(np.column_stack(columns), axis=0), np.sort(codes, axis=0))
+    assert np.array_equal(persons, np.arange(ROWS)), "without a unit every row is a person"
 
 
 def test_output_looks_like_the_input(source, codes):

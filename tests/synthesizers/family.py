@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.curator import Curator
+from kagemusha.release.release import Release
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.protocol import Fitted, Synthesizer
 
@@ -72,6 +75,9 @@ class Book:
         self.charged = charged
         self.answers: dict[str, bytes] = {}
 
+    def open_release(self, request: ReleaseRequest) -> Any:
+        return SimpleNamespace(id="r")
+
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Any]]) -> None:
         self.charged += [event for _, event, _ in steps]
 
@@ -103,5 +109,6 @@ def run(
     spy = Spy(domain, codes, charged)
     budget_filter = Filter(budget, synthesizer.accounting)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    curator = Curator(spy, budget_filter, book, "r", noise, keep=0)  # type: ignore[arg-type]
+    request = ReleaseRequest("d", synthesizer.name, budget, synthesizer.accounting)
+    curator = Curator(spy, Release(request, budget_filter, book, noise), keep=0)  # type: ignore[arg-type]
     return Run(curator, spy, book, budget_filter, synthesizer.build(curator))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kagemusha.errors import CapReached, ModelTooLarge, UsageError
-from kagemusha.ledger.protocol import Cap
+from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.budget import Budget

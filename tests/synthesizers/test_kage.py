@@ -11,7 +11,6 @@ from family import run, table
 from kagemusha.graphical.lbfgs import minimise
 from kagemusha.marginals import Marginal, nearest_counts
 from kagemusha.models.markov import MarkovGenerator
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import GroupedError, Interaction, grouped
 from kagemusha.schema.domain import Domain
@@ -27,7 +26,7 @@ def _answers(query: Interaction) -> list[np.ndarray]:
     for cell in product(*map(range, shape)):
         counts = np.zeros(shape, dtype=np.int64)
         counts[cell] = 1
-        units.append(query.values(Marginal(query.clique, counts)))
+        units.append(query.values([Marginal(query.clique, counts)]))
     return units
 
 
@@ -35,16 +34,16 @@ def _answers(query: Interaction) -> list[np.ndarray]:
 def test_sensitivity_of_an_interaction_is_the_largest_change_there_is(shape: tuple[int, ...]) -> None:
     query = Interaction(tuple("abc"[: len(shape)]), tuple(np.arange(n) for n in shape))
     units = _answers(query)
-    assert max(int((u**2).sum()) for u in units) == query.l2_squared(Adjacency.ADD_REMOVE)
+    assert max(int((u**2).sum()) for u in units) == query.reach.added.l2_squared
     exchanged = max(int(((u - v) ** 2).sum()) for u in units for v in units)
-    assert exchanged == query.l2_squared(Adjacency.REPLACE)
+    assert exchanged == query.reach.exchanged.l2_squared
 
 
 def test_an_interaction_holds_nothing_of_its_margins() -> None:
     rng = np.random.default_rng(0)
     query = Interaction(("a", "b"), (np.array([0, 1, 1, 2]), np.arange(3)))
     counts = rng.integers(0, 50, (4, 3))
-    answer = query.values(Marginal(("a", "b"), counts))
+    answer = query.values([Marginal(("a", "b"), counts)]).reshape(query.shape)
     assert not answer.sum(axis=0).any()
     assert not answer.sum(axis=1).any()
     independent = np.outer(np.arange(1, 5), np.arange(1, 4))
@@ -61,7 +60,7 @@ def test_grouping_never_enlarges_the_sensitivity_of_an_error() -> None:
         more = base.copy()
         more[cell] += 1
         change = abs(int(score.values([Marginal(("a", "b"), more)])[0] - before))
-        assert change <= score.sensitivity(Adjacency.ADD_REMOVE)
+        assert change <= score.reach.added.each
 
 
 def test_rare_codes_share_the_last_group() -> None:

@@ -24,7 +24,9 @@ from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
 
 T = TypeVar("T")
 
-FORMAT = "kagemusha-certificate/2"
+FORMAT = "kagemusha-certificate/3"
+SECOND_FORMAT = "kagemusha-certificate/2"
+"""The format before certificates named their unit and the queries behind their events; still read and verified."""
 FIRST_FORMAT = "kagemusha-certificate/1"
 """The format before certificates named their policy and bound their page; still read and verified."""
 
@@ -41,18 +43,36 @@ _TRUST = (
     "not who could look over their shoulder.",
     "Running time, memory use and log files of the run were not shown to an attacker.",
 )
-_SCOPE = {
-    FIRST_FORMAT: (),  # it had more than one wording
-    FORMAT: (
-        "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
-        "at least k times as large, and more where δ is not 0.",
-        "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
-        "custodian's ledger holds the sum and its cap.",
-    ),
-}
+_ROW = (
+    "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
+    "at least k times as large, and more where δ is not 0.",
+)
+_PERSON = (
+    "The promise covers one person: all rows that share a value of the column {column!r}. At most {rows:,} of a person's "
+    "rows were used, chosen by a public rule that looks at no other person; rows without a value there were left out.",
+)
+_KNOWN = (
+    "The promise covers one person, who is known to have at most {rows:,} rows in the table. Someone with more is "
+    "protected less.",
+)
+_ALONE = (
+    "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
+    "custodian's ledger holds the sum and its cap.",
+)
 
-ASSUMPTIONS = (*_DECLARED, *_TRUST, *_SCOPE[FORMAT])
-DISCOVERED_ASSUMPTIONS = (*_DISCOVERED, *_TRUST, *_SCOPE[FORMAT])
+_FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
+
+
+def scope(format_: str, rows: int = 1, column: str | None = None) -> tuple[str, ...]:
+    """The sentences about whom and what the promise covers."""
+    if format_ == FIRST_FORMAT:
+        return ()  # it had more than one wording
+    whom = _PERSON if column is not None else _KNOWN if rows > 1 else _ROW
+    return (*(sentence.format(rows=rows, column=column) for sentence in whom), *_ALONE)
+
+
+ASSUMPTIONS = (*_DECLARED, *_TRUST, *scope(FORMAT))
+DISCOVERED_ASSUMPTIONS = (*_DISCOVERED, *_TRUST, *scope(FORMAT))
 
 
 def _number(value: float) -> float | str:
@@ -96,12 +116,24 @@ class Certificate:
     """Name of the cap in the ledger that the release drew from."""
     page: Mapping[str, str] | None = None
     """What the page for people is and what made it, see `certificate_page.record`."""
+    unit_column: str | None = None
+    """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
     format: str = FORMAT
 
     @property
     def required_assumptions(self) -> tuple[str, ...]:
         """The sentences that every certificate of this format and kind carries."""
-        return (*(_DISCOVERED if "discovered" in self.parameters else _DECLARED), *_TRUST, *_SCOPE[self.format])
+        declared = _DISCOVERED if "discovered" in self.parameters else _DECLARED
+        return (*declared, *_TRUST, *scope(self.format, self.promised.rows, self.unit_column))
+
+    @property
+    def of_whom(self) -> str:
+        """Whether the promise is about a person or about a row."""
+        return "row" if self.promised.rows == 1 and self.unit_column is None else "person"
+
+    def with_assumptions(self, remarks: Sequence[str] = ()) -> Certificate:
+        """The same certificate with the sentences its kind needs, and some of the method's own."""
+        return replace(self, assumptions=(*self.required_assumptions, *remarks))
 
     @property
     def broken_because(self) -> list[str]:
@@ -151,7 +183,8 @@ class Certificate:
 
     def _body(self) -> dict[str, Any]:
         promised = self.promised
-        first = self.format == FIRST_FORMAT
+        first, old = self.format == FIRST_FORMAT, self.format != FORMAT
+        unit = {"rows": promised.rows, "column": self.unit_column}
         return {
             "format": self.format,
             "software": {"name": "kagemusha", "version": self.version},
@@ -163,6 +196,7 @@ class Certificate:
                 "epsilon": _number(promised.epsilon),
                 "delta": promised.delta,
                 "adjacency": str(promised.adjacency),
+                **({} if old else {"unit": unit}),
             },
             "guarantee": {
                 "epsilon": _number(self.epsilon),
@@ -188,12 +222,16 @@ class Certificate:
         """Read a certificate; anything missing or malformed is a VerifyError."""
         try:
             data = json.loads(text)
-            if data["format"] not in _SCOPE:
-                raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_SCOPE)}")
+            if data["format"] not in _FORMATS:
+                raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_FORMATS)}")
             first = data["format"] == FIRST_FORMAT
             promised = data["promised"]
+            unit: dict[str, Any] = promised["unit"] if data["format"] == FORMAT else {"rows": 1, "column": None}
             return cls(
-                promised=Budget(_float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"])),
+                promised=Budget(
+                    _float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"]), unit["rows"]
+                ),
+                unit_column=None if unit["column"] is None else _of(str, unit["column"]),
                 accounting=Accounting(data["guarantee"]["accounting"]),
                 method=_of(str, data["method"]["name"]),
                 parameters=_of(dict, data["method"]["parameters"]),
@@ -221,8 +259,9 @@ class Certificate:
 def _totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
     """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
     accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
-    if accounting.value not in {a.name for a in accountants}:
-        accountants.insert(0, accountant_for(accounting))
+    own = accountant_for(accounting)
+    if own.name not in {a.name for a in accountants}:
+        accountants.insert(0, own)
     return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
 
 

@@ -27,6 +27,8 @@ _ACCOUNTANTS = {
     "pure": "pure DP (sum of ε)",
     "pld": "numerical composition (PLD)",
 }
+_BEHIND = {"schedule": "pld"}
+"""Which accountant stands behind an accounting, where they have different names."""
 
 
 def show(epsilon: float) -> str:
@@ -68,7 +70,7 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
         {
             "name": _ACCOUNTANTS[name],
             "epsilon": show(value),
-            "guarantee": private and name == certificate.accounting.value,
+            "guarantee": private and name == _BEHIND.get(certificate.accounting.value, certificate.accounting.value),
         }
         for name, value in certificate.totals.items()
     ]
@@ -99,4 +101,6 @@ def _noise(event: Any) -> str:
         return f"Laplace, scale {event.scale:.4g}"
     if event.kind == "exponential":
         return f"random choice, ε = {event.epsilon:.4g}"
+    if event.kind == "sampled-gaussian":
+        return f"Gaussian, {event.noise:.4g} clip norms, {event.steps:,} samples of {100 * event.rate:.3g} % each"
     return "none"

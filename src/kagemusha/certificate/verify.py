@@ -5,25 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kagemusha.certificate.certificate import FIRST_FORMAT, Certificate, canonical
+from kagemusha.certificate.certificate import FIRST_FORMAT, SECOND_FORMAT, Certificate, canonical
 from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import PrivacyError, SchemaError, VerifyError
-from kagemusha.privacy.adjacency import counts_sensitivity
+from kagemusha.privacy.accountants import Accounting, accountant_for
+from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.events import (
+    Event,
+    ExponentialEvent,
+    Fact,
+    LaplaceEvent,
+    SampledGaussianEvent,
+    ThresholdEvent,
+)
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
+from kagemusha.privacy.reach import reach_of
 from kagemusha.schema import Schema
+from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts
 
 PAGE_NAME = "certificate.html"
 SCHEMA_NAME = "schema.toml"
 RELEASED = ("synthetic.csv", "synthetic.parquet", SCHEMA_NAME, "model.kage", "quality.json", "quality.html")
 """What a release folder holds beside the certificate and its page."""
 
-COUNTS = ("counts of ", "coarse public grid of ", "fine public grid of ")
-"""How the events of plain counts begin."""
+OLD_COUNTS = ("counts of ", "coarse public grid of ", "fine public grid of ")
+"""How the events of plain counts began before events named their query."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ def verify(certificate_path: Path) -> list[Check]:
             return [edited]  # nothing an edited certificate says is worth checking further
         return [
             edited,
-            *_content_checks(certificate, given),
+            *_content_checks(certificate, given, _released_schema(certificate_path.parent, certificate)),
             *_folder_checks(certificate_path.parent, certificate, given),
         ]
     except VerifyError as error:
@@ -64,14 +75,26 @@ def verify(certificate_path: Path) -> list[Check]:
         raise VerifyError(f"{certificate_path}: cannot be read as a certificate ({type(error).__name__})") from None
 
 
-def _content_checks(certificate: Certificate, given: dict[str, Any]) -> list[Check]:
+def _released_schema(folder: Path, certificate: Certificate) -> Schema | None:
+    """The schema beside the certificate, if it is the certified one."""
+    path = folder / SCHEMA_NAME
+    if not path.is_file():
+        return None
+    try:
+        schema = Schema.load(path)
+    except SchemaError:
+        return None
+    return schema if schema.digest() == certificate.schema_digest and not schema.open_facts() else None
+
+
+def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
     computed = json.loads(certificate.to_json())
     return [
         _form_check(given, computed),
         *_totals_checks(given, computed),
         _guarantee_check(given, computed),
         _filter_check(certificate),
-        _sensitivity_check(certificate),
+        _sensitivity_check(certificate, schema),
         _assumptions_check(certificate),
     ]
 
@@ -140,8 +163,13 @@ def _guarantee_check(given: dict[str, Any], computed: dict[str, Any]) -> Check:
 def _filter_check(certificate: Certificate) -> Check:
     """The events, priced again, must stay within the promise."""
     what = "events within the promised budget"
-    if not certificate.promised.is_finite:
+    promised = certificate.promised
+    if not promised.is_finite:
         return Check(what, True, "no finite budget was promised")
+    if certificate.accounting is Accounting.SCHEDULE:
+        total = accountant_for(certificate.accounting).epsilon(certificate.events, promised.delta)
+        fits = total <= promised.epsilon * (1 + 1e-6) or not all(e.is_protected for e in certificate.events)
+        return Check(what, fits, f"the schedule costs ε = {total:.6g} of {promised.epsilon:g}")
     try:
         spent = sum((cost_of(event, certificate.accounting) for event in certificate.events), Cost(0))
     except PrivacyError as error:
@@ -149,23 +177,74 @@ def _filter_check(certificate: Certificate) -> Check:
     share = certificate.parameters.get("delta_share", 0.0)
     if not (isinstance(share, int | float) and 0 <= share < 1):
         return Check(what, False, f"delta_share must be at least 0 and less than 1, got {share!r}")
-    limit = limit_of(certificate.promised, certificate.accounting, delta_share=share)
+    limit = limit_of(promised, certificate.accounting, delta_share=share)
     fits = spent.units <= limit.units and spent.delta_units <= limit.delta_units
     return Check(what, fits, f"{spent.units / 1e15:.6g} of {limit.units / 1e15:.6g} ({certificate.accounting})")
 
 
-def _sensitivity_check(certificate: Certificate) -> Check:
-    """Counts of a marginal and of values move by what the adjacency says; of other queries the event alone knows."""
-    expected = counts_sensitivity(certificate.promised.adjacency)
-    wrong = [
-        event.what
-        for event in certificate.events
-        if event.kind == "threshold" or event.what.startswith(COUNTS)
-        if getattr(event, "l2_squared", expected.l2_squared) != expected.l2_squared
-        or getattr(event, "l1", expected.l1) != expected.l1
-    ]
-    detail = f"not those of {certificate.promised.adjacency} adjacency: {', '.join(wrong[:3])}"
-    return Check("sensitivities of counts", not wrong, detail if wrong else "follow from the adjacency")
+def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check:
+    """Every event must move by what its query's kind, recomputed, says for the promised unit."""
+    old = certificate.format in (FIRST_FORMAT, SECOND_FORMAT)
+    judge = _old_sensitivity if old else _wrong_sensitivity
+    wrong = [f"{event.what}: {why}" for event in certificate.events if (why := judge(event, certificate, schema))]
+    unit = certificate.promised.unit
+    detail = f"not those of {unit} adjacency: {'; '.join(wrong[:3])}"
+    return Check("sensitivities", not wrong, detail if wrong else f"follow from the queries and {unit} adjacency")
+
+
+def _old_sensitivity(event: Event, certificate: Certificate, _: Schema | None) -> str:
+    """In the first two formats plain counts alone can be recomputed; of other queries the event alone knows."""
+    if event.kind != "threshold" and not event.what.startswith(OLD_COUNTS):
+        return ""
+    expected = certificate.promised.unit.sensitivity(reach_of("counts", {}))
+    same = getattr(event, "l2_squared", expected.l2_squared) == expected.l2_squared
+    return "" if same and getattr(event, "l1", expected.l1) == expected.l1 else "not that of counts"
+
+
+def _wrong_sensitivity(event: Event, certificate: Certificate, schema: Schema | None) -> str:
+    """Why an event's sensitivity is not what its query makes it; empty if it is."""
+    if not event.is_protected:
+        return "" if event.query is None else "a read without protection answers no query"
+    if event.query is None:
+        return "it names no query"
+    if isinstance(event, SampledGaussianEvent):
+        alike = event.query.kind == "gradients" and certificate.promised.adjacency is Adjacency.ADD_REMOVE
+        return "" if alike else "sampled steps release gradients, under add-remove adjacency"
+    facts = dict(event.query.facts)
+    impossible = _impossible_facts(event.query.kind, facts, schema)
+    if impossible:
+        return impossible
+    unit = certificate.promised.unit
+    moves = unit.sensitivity(reach_of(event.query.kind, facts))
+    if isinstance(event, ExponentialEvent):
+        return "" if facts.get("candidates") == event.candidates else "not as many candidates as its query has"
+    if isinstance(event, LaplaceEvent):
+        return "" if event.l1 == max(1, moves.l1) else f"l1 = {event.l1}, recomputed {moves.l1}"
+    if isinstance(event, ThresholdEvent) and (event.rows != unit.rows or event.query.kind != "values"):
+        return f"a threshold for {event.rows} rows of {event.query.kind}"
+    squared = getattr(event, "l2_squared", None)
+    return "" if squared == max(1, moves.l2_squared) else f"l2² = {squared}, recomputed {moves.l2_squared}"
+
+
+def _impossible_facts(kind: str, facts: Mapping[str, Fact], schema: Schema | None) -> str:
+    """Why a query's facts cannot be those of a table with this schema; empty if they can, or if there is no schema."""
+    if schema is None:
+        return ""
+    names = facts.get("columns", ())
+    if not isinstance(names, tuple) or not all(isinstance(n, str) and n in schema.names for n in names):
+        return "its columns are not those of the schema"
+    if kind == "interaction":
+        shape = facts.get("shape")
+        sizes = [schema.domain.size(str(name)) for name in names]
+        if not isinstance(shape, tuple) or not sizes or len(shape) != len(sizes):
+            return "not one number of groups for each column"
+        inside = all(isinstance(n, int) and 1 <= n <= size for n, size in zip(shape, sizes, strict=True))
+        return "" if inside else "more groups than the schema has codes"
+    if kind == "first-moments" and facts != first_moment_facts(features_of(schema)):
+        return "not the sums of this schema's features"
+    if kind == "cross-moments" and facts != cross_moment_facts(features_of(schema)):
+        return "not the products of this schema's features"
+    return ""
 
 
 def _assumptions_check(certificate: Certificate) -> Check:

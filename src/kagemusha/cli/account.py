@@ -24,14 +24,15 @@ Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace o
 
 
 def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency) -> Sequence[Event]:
-    from kagemusha.privacy.adjacency import counts_sensitivity
     from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
+    from kagemusha.privacy.reach import COUNTS
+    from kagemusha.privacy.unit import PrivacyUnit
 
     if times < 1:
         raise UsageError(f"--times must be at least 1, got {times}")
     if not 0 < scale < float("inf"):
         raise UsageError(f"the noise scale must be positive, got {scale}")
-    sensitivity = counts_sensitivity(adjacency)
+    sensitivity = PrivacyUnit(adjacency).sensitivity(COUNTS)
     if mechanism == "gaussian":
         return [GaussianEvent(what="counts", sigma=scale, l2_squared=sensitivity.l2_squared, noise="rounded")] * times
     if mechanism == "laplace":

@@ -81,7 +81,7 @@ def cap(
 
     For a file it goes into the ledger that `synth` uses for it: the one beside the file, if no --ledger is given.
     """
-    from kagemusha.ledger.protocol import Cap
+    from kagemusha.ledger.cap import Cap
     from kagemusha.privacy.budget import Budget
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
@@ -172,7 +172,7 @@ def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
                 "method": r.method,
                 "epsilon": r.epsilon,
                 "delta": r.delta,
-                "adjacency": str(r.adjacency),
+                "adjacency": str(r.unit),
                 "accounting": str(r.accounting),
                 "held": r.held,
                 "charged": r.charged,

@@ -1,4 +1,4 @@
-"""The durable record of everything spent on a data set, and the cap nobody can pass.
+"""The durable record of everything spent on a data set.
 
 A release *opens* by reserving its whole budget under the data set's cap. Each step then *charges* part of that
 reservation, is computed, and *publishes* its answer. A crash leaves the reservation spent. A retry of the same
@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
+from kagemusha.ledger.cap import Cap
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event
-from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, limit_of, release_limit
-
-NOTHING = Fraction(0)
+from kagemusha.privacy.events import Event, LaplaceEvent
+from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, release_limit, schedule_limit
+from kagemusha.privacy.spend import Spend
+from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class ReleaseRequest:
     details: Mapping[str, Any] | None = None
     delta_share: float = 0.0
     """Share of δ set aside for thresholds."""
+    schedule: Sequence[Event] = ()
+    """The steps, where they are declared beforehand."""
     fingerprint: str | None = None
     """Digest of the table, where it has one. Private; no part of the identity: the same release of a table that changed
     in between is refused."""
@@ -52,10 +53,11 @@ class ReleaseRequest:
                 "key": self.key,
                 "epsilon": repr(self.budget.epsilon),
                 "delta": repr(self.budget.delta),
-                "adjacency": self.budget.adjacency,
+                "adjacency": str(self.budget.unit),
                 "accounting": self.accounting,
                 "details": dict(self.details or {}),
                 **({"delta share": self.delta_share} if self.delta_share else {}),
+                **({"schedule": [event.to_json() for event in self.schedule]} if self.schedule else {}),
             },
             sort_keys=True,
         )
@@ -63,24 +65,42 @@ class ReleaseRequest:
 
     @property
     def reservation(self) -> int:
-        """What the release reserves, in integer units of ρ."""
-        units = release_limit(self.budget, self.accounting, delta_share=self.delta_share).units
-        if self.accounting is Accounting.PURE and units < UNLIMITED:
-            # ε²/2 or ε, see `step_units`; the margin covers the rounding of up to a thousand steps
-            return min(units, units * units // (2 * UNIT)) + 1000
-        return units
+        """What the release reserves, in integer units of its own accounting."""
+        if self.accounting is Accounting.SCHEDULE:
+            return schedule_limit(self.budget, self.schedule).units
+        return release_limit(self.budget, self.accounting, delta_share=self.delta_share).units
+
+    @property
+    def spend(self) -> Spend:
+        """What the reservation takes from a cap."""
+        aside = Fraction(self.delta_share) * Fraction(self.budget.delta)
+        return reserved_spend(self.accounting, self.reservation, self.schedule) + Spend(aside=aside)
+
+
+def reserved_spend(accounting: Accounting, units: int, schedule: Sequence[Event] = ()) -> Spend:
+    """What so many units of an accounting cost at most, whatever steps they are spent on; thresholds' δ is not in it."""
+    amount = Fraction(units, UNIT)
+    if not units or units >= UNLIMITED:
+        return Spend()
+    if accounting is Accounting.GDP:
+        return Spend(gaussian=amount)
+    if accounting is Accounting.PURE:
+        return Spend.of([LaplaceEvent(what="", scale=float(1 / amount) * (1 - 1e-15), l1=1)])
+    if accounting is Accounting.SCHEDULE:
+        return Spend.of(schedule)
+    return Spend(concentrated=amount)
 
 
 @dataclass(frozen=True)
 class ReleaseRecord:
-    """One release as the ledger knows it; costs are in integer units of ρ (10⁻¹⁵)."""
+    """One release as the ledger knows it; costs are in integer units (10⁻¹⁵) of its accounting."""
 
     id: str
     dataset: str
     policy: str
     method: str
     accounting: Accounting
-    adjacency: Adjacency
+    unit: PrivacyUnit
     epsilon: float
     delta: float
     reserved: int
@@ -89,109 +109,12 @@ class ReleaseRecord:
     opened_at: str
     certificate: str | None
     """Digests of the certificates it went out under, separated by blanks."""
+    schedule: tuple[Event, ...] = field(default=(), repr=False)
 
     @property
     def held(self) -> int:
-        """What this release takes from the cap: all it reserved until closed, then what it charged."""
+        """What this release takes of its reservation: all of it until closed, then what it charged."""
         return self.charged if self.closed else self.reserved
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What all finite releases of a data set under one policy take together."""
-
-    units: int
-    """In integer units of ρ."""
-    epsilon: Fraction
-    """The promised epsilons added up: what a history of pure releases costs."""
-    accountings: frozenset[Accounting]
-    adjacencies: frozenset[Adjacency]
-    aside: Fraction
-    """What thresholds took of δ; no ρ covers it, so a cap must leave it free."""
-
-    @classmethod
-    def by(cls, records: Iterable[ReleaseRecord], aside: Fraction) -> Spent:
-        """The sum over these releases, without those that read nothing and those of ε = ∞, for which no number would do."""
-        finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
-        return cls(
-            units=sum(r.held for r in finite),
-            epsilon=sum((Fraction(r.epsilon) for r in finite), NOTHING),
-            accountings=frozenset(r.accounting for r in finite),
-            adjacencies=frozenset(r.adjacency for r in finite),
-            aside=aside,
-        )
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether no release needed a δ, so that epsilons may be added."""
-        return self.accountings <= {Accounting.PURE} and not self.aside
-
-    def and_also(self, request: ReleaseRequest) -> Spent:
-        """The sum if this release is admitted."""
-        return replace(
-            self,
-            units=self.units + request.reservation,
-            epsilon=self.epsilon + Fraction(request.budget.epsilon),
-            accountings=self.accountings | {request.accounting},
-            aside=self.aside + Fraction(request.delta_share) * Fraction(request.budget.delta),
-        )
-
-
-@dataclass(frozen=True)
-class Cap:
-    """The most that all releases of a data set under a policy may cost together.
-
-    With δ = 0 it holds pure releases only, and their epsilons add up.
-    """
-
-    dataset: str
-    policy: str
-    budget: Budget
-
-    def limit(self, accountings: Set[Accounting], aside: Fraction = NOTHING) -> int:
-        """The cap in integer units of ρ for a history that used these accountings and `aside` of δ for thresholds.
-
-        A history of exactly Gaussian releases converts by Gaussian DP. Everything else, mixed or pure, converts
-        by zCDP, which holds them all (pure ε-DP is ε²/2-zCDP). A cap with δ = 0 has no such limit.
-        """
-        accounting = Accounting.GDP if accountings == {Accounting.GDP} else Accounting.ZCDP
-        share = float(aside / Fraction(self.budget.delta)) if aside else 0.0
-        return limit_of(self.budget, accounting, delta_share=share).units if share < 1 else 0
-
-    def holds(self, spent: Spent) -> bool:
-        """Whether all of it together keeps the cap's (ε, δ)."""
-        if not self.budget.is_finite:
-            return True
-        if not self.budget.delta:
-            return spent.is_pure and spent.epsilon <= Fraction(self.budget.epsilon)
-        return spent.units <= self.limit(spent.accountings, spent.aside)
-
-    def used(self, spent: Spent) -> float:
-        """How much of the cap is taken; 1 is all of it, and infinity is more than any cap with this δ could hold."""
-        if not self.budget.is_finite:
-            return 0.0
-        if not self.budget.delta:
-            return float(spent.epsilon / Fraction(self.budget.epsilon)) if spent.is_pure else math.inf
-        limit = self.limit(spent.accountings, spent.aside)
-        return spent.units / limit if limit else math.inf if spent.units else 0.0
-
-    def in_words(self, spent: Spent) -> str:
-        """What is taken of a finite cap, for a message."""
-        if self.budget.delta:
-            limit = self.limit(spent.accountings, spent.aside)
-            return f"ρ = {spent.units / UNIT:.4g} of ρ = {limit / UNIT:.4g} ({self.budget.in_words()})"
-        impure = "" if spent.is_pure else ", not all of it pure as δ = 0 demands"
-        return f"ε = {float(spent.epsilon):.4g} of {self.budget.in_words()}{impure}"
-
-
-def step_units(event: Event, cost: Cost, accounting: Accounting) -> int:
-    """What a step takes of its release's reservation, in integer units of ρ.
-
-    A purely private step is ε²/2-zCDP, and ε-zCDP too, because no Rényi divergence passes ε; that is less above ε = 2.
-    """
-    if accounting is Accounting.PURE and event.pure_epsilon is not None:
-        return min(cost.units, math.ceil(event.pure_epsilon * UNIT))
-    return cost.units
 
 
 @dataclass(frozen=True)
@@ -230,6 +153,14 @@ class Ledger(Protocol):
 
     def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
         """Store answers of charged steps and return what is stored: the first answer ever given to each."""
+        ...
+
+    def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:
+        """Keep how far a charged step has come, in place of an earlier checkpoint; it holds released numbers only."""
+        ...
+
+    def checkpoint(self, release: str, key: str) -> tuple[int, bytes] | None:
+        """The last checkpoint of a step that is not answered yet."""
         ...
 
     def close_release(self, release: str, certificate: str | None = None) -> None:

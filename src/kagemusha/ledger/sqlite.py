@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,12 +16,23 @@ from typing import Any
 from urllib.parse import quote
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
-from kagemusha.ledger.protocol import NOTHING, Cap, ReleaseRecord, ReleaseRequest, Spent, StepRecord, step_units
-from kagemusha.ledger.tables import RELEASE_COLUMNS, TABLES, release_of, require_same_table
+from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
+from kagemusha.ledger.tables import (
+    CAP_COLUMNS,
+    RELEASE_COLUMNS,
+    TABLES,
+    VERSION,
+    release_of,
+    require_same_table,
+    upgrade,
+)
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
+from kagemusha.privacy.spend import CapRule, Spend
 
 
 def _now() -> str:
@@ -43,21 +54,43 @@ class SQLiteLedger:
                 if not self._tables_exist():
                     self.close()
                     raise LedgerError(f"ledger {self.path}: the file is not a ledger")
+                if self._version() < VERSION:
+                    self._db = _copy_in_memory(self._db)
+                self._require_version()
                 return
             self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA foreign_keys = ON")
             if not self._tables_exist():
-                with self._transaction():
-                    for statement in TABLES.split(";\n"):
-                        self._db.execute(statement)
+                self._make()
+            self._require_version()
         except sqlite3.Error as error:
             raise self._trouble(error) from None
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+    def _make(self) -> None:
+        with self._transaction() as db:
+            if not self._tables_exist():  # another process may have made them meanwhile
+                for statement in TABLES.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _require_version(self) -> None:
+        """Bring an older ledger up to date; one of a newer version is refused."""
+        if self._version() > VERSION:
+            raise LedgerError(f"ledger {self.path}: a newer Kagemusha made it (version {self._version()})")
+        if self._version() < VERSION:
+            with self._transaction() as db:
+                if self._version() < VERSION:
+                    upgrade(db)
+                    db.execute(f"PRAGMA user_version = {VERSION}")
 
     def _tables_exist(self) -> bool:
         query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
@@ -87,29 +120,32 @@ class SQLiteLedger:
     # caps
 
     def set_cap(self, cap: Cap) -> None:
-        """Set or change a cap; refuses one below what is already held."""
+        """Set or change a cap; refuses one below what is already held. Without a rule it keeps the one it has."""
         with self._transaction() as db:
-            spent = self._spent(cap.dataset, cap.policy)
-            for other in spent.adjacencies - {cap.budget.adjacency}:
+            held = [r for r in self._releases_of(cap.dataset, cap.policy) if math.isfinite(r.epsilon) and r.held]
+            for other in {r.unit for r in held} - {cap.budget.unit}:
                 raise UsageError(
-                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one adjacency"
+                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one unit"
                 )
-            if not cap.holds(spent):
+            before = self._cap(db, cap.dataset, cap.policy)
+            if cap.rule is None and before is not None and held:
+                cap = replace(cap, rule=before.rule)
+            spend = self._spend(held)
+            if not cap.holds(spend):
                 raise UsageError(
-                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spent)}"
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spend)}"
                 )
             self._write_cap(db, cap)
 
     def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
         budget = cap.budget
         row = (cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), _now())
-        db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO cap_changes VALUES (?, ?, ?, ?, ?, ?)", row)
+        for table in ("INSERT OR REPLACE INTO caps", "INSERT INTO cap_changes"):
+            db.execute(f"{table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, budget.rows, cap.rule))
 
     def caps(self) -> list[Cap]:
         """All caps."""
-        rows = self._read("SELECT dataset, policy, epsilon, delta, adjacency FROM caps ORDER BY 1, 2")
-        return [Cap(d, p, Budget(float(e), float(delta), Adjacency(a))) for d, p, e, delta, a in rows]
+        return [_cap_of(row) for row in self._read(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
 
     # releases
 
@@ -124,32 +160,53 @@ class SQLiteLedger:
             known = self._find(db, request.id)
             if known is not None:
                 return known
-            cap = self._cap(db, request.dataset, request.policy)
-            if cap is None:
-                cap = Cap(request.dataset, request.policy, request.budget)
-                if request.budget.is_finite:
-                    self._require_no_other_policy(db, request)
-                    self._write_cap(db, cap)
-            self._admit(request, cap)
+            self._admit(db, request)
             budget = request.budget
+            row = (
+                *(request.id, request.dataset, request.policy, request.method, str(request.accounting)),
+                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now()),
+                *(budget.rows, json.dumps([event.to_json() for event in request.schedule])),
+            )
             db.execute(
-                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL)",
-                (
-                    request.id,
-                    request.dataset,
-                    request.policy,
-                    request.method,
-                    str(request.accounting),
-                    str(budget.adjacency),
-                    repr(budget.epsilon),
-                    repr(budget.delta),
-                    request.reservation,
-                    _now(),
-                ),
+                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL, ?, ?)", row
             )
             record = self._find(db, request.id)
             assert record is not None
             return record
+
+    def _admit(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
+        """Whether the cap holds this release beside all others; the first one fixes how they add up."""
+        cap = self._cap(db, request.dataset, request.policy)
+        if not request.budget.is_finite:
+            if cap is not None:
+                self._require_unit(request, cap)
+            return  # no number could account for it; the certificate says ε = ∞
+        spend = request.spend
+        if cap is None:
+            self._require_no_other_policy(db, request)
+            made = (request.dataset, request.policy, request.budget, request.accounting, spend)
+            self._write_cap(db, Cap.made_of(*made))
+            return
+        self._require_unit(request, cap)
+        if cap.rule is None:
+            cap = cap.for_release(request.accounting)
+            self._write_cap(db, cap)
+        after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
+        if not cap.holds(after):
+            here = "" if self.path == ":memory:" else f" --ledger {shlex.quote(self.path)}"
+            raise CapReached(
+                f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
+                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
+                f"spent, `kagemusha ledger cap{here} {shlex.quote(request.dataset)} --epsilon …` changes the cap"
+                + (" (--rule renyi holds every kind of release)" if math.isinf(cap.used(after)) else "")
+            )
+
+    def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
+        if request.budget.unit != cap.budget.unit:
+            raise CapReached(
+                f"data set {request.dataset!r} is capped under {cap.budget.unit} adjacency; a release under "
+                f"{request.budget.unit} cannot be added to it (policy {request.policy!r})"
+            )
 
     def _require_no_other_policy(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
         """Only a data set without any cap gets one by itself: a policy of another name would pass the cap it has."""
@@ -161,34 +218,28 @@ class SQLiteLedger:
                 "`kagemusha ledger cap` with --policy makes another. Nothing was spent"
             )
 
-    def _admit(self, request: ReleaseRequest, cap: Cap) -> None:
-        budget = request.budget
-        if budget.adjacency is not cap.budget.adjacency:
-            raise CapReached(
-                f"data set {request.dataset!r} is capped under {cap.budget.adjacency} adjacency; a release under "
-                f"{budget.adjacency} cannot be added to it (policy {request.policy!r})"
-            )
-        if not budget.is_finite:
-            return  # no number could account for it; the certificate says ε = ∞
-        if cap.budget is budget:
-            return  # the first release of a data set without a cap
-        after = self._spent(request.dataset, request.policy).and_also(request)
-        if not cap.holds(after):
-            here = "" if self.path == ":memory:" else f" --ledger {shlex.quote(self.path)}"
-            raise CapReached(
-                f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
-                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
-                f"spent, `kagemusha ledger cap{here}` changes the cap"
-            )
-
-    def _spent(self, dataset: str, policy: str) -> Spent:
+    def _releases_of(self, dataset: str, policy: str) -> list[ReleaseRecord]:
         query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
-        rows = self._read(query, (dataset, policy))
-        return Spent.by(map(release_of, rows), self._aside(dataset, policy))
+        return [release_of(row) for row in self._read(query, (dataset, policy))]
+
+    def _spend(self, records: Iterable[ReleaseRecord]) -> Spend:
+        """What these releases take together, without those of ε = ∞, for which no number would do."""
+        finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
+        return sum((self._spend_of(record) for record in finite), Spend())
+
+    def _spend_of(self, record: ReleaseRecord) -> Spend:
+        by_event = record.accounting in (Accounting.PURE, Accounting.SCHEDULE)
+        if record.closed and by_event:
+            return Spend.of(step.event for step in self.steps(record.id))
+        thresholds = self._read(
+            "SELECT event FROM steps WHERE release = ? AND event LIKE '%\"threshold\"%'", (record.id,)
+        )
+        aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
+        return reserved_spend(record.accounting, record.held, record.schedule) + Spend(aside=aside)
 
     def used(self, cap: Cap) -> float:
         """How much of a cap is taken, see `Cap.used`."""
-        return cap.used(self._spent(cap.dataset, cap.policy))
+        return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
 
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
@@ -202,32 +253,22 @@ class SQLiteLedger:
                 return
             if record.closed:
                 raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new key")
-            costs = [step_units(event, cost, record.accounting) for _, event, cost in new]
-            total = record.charged + sum(costs)
+            total = record.charged + sum(cost.units for _, _, cost in new)
             if total > record.reserved:
                 raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
-            self._check_aside(db, record, sum((event.delta for _, event, _ in new), NOTHING))
+            self._check_aside(db, record, sum((event.delta for _, event, _ in new), Fraction(0)))
             db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
             db.executemany(
                 "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
-                [(release, key, json.dumps(e.to_json()), units) for (key, e, _), units in zip(new, costs, strict=True)],
+                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
             )
-
-    def _aside(self, dataset: str, policy: str) -> Fraction:
-        """What the thresholds of all finite releases took of δ."""
-        rows = self._read(
-            "SELECT event FROM steps JOIN releases ON releases.id = steps.release "
-            "WHERE dataset = ? AND policy = ? AND epsilon != 'inf' AND event LIKE '%\"threshold\"%'",
-            (dataset, policy),
-        )
-        return sum((event_from_json(json.loads(event)).delta for (event,) in rows), NOTHING)
 
     def _check_aside(self, db: sqlite3.Connection, record: ReleaseRecord, delta: Fraction) -> None:
         cap = self._cap(db, record.dataset, record.policy)
         if not delta or cap is None or not math.isfinite(record.epsilon):
             return
-        spent = self._spent(record.dataset, record.policy)
-        if not cap.holds(replace(spent, aside=spent.aside + delta)):
+        spend = self._spend(self._releases_of(record.dataset, record.policy))
+        if not cap.holds(spend + Spend(aside=delta)):
             raise CapReached(
                 f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
                 f"({cap.budget.in_words()}) has not left; nothing was read"
@@ -250,8 +291,21 @@ class SQLiteLedger:
                 row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
                 if row is None:
                     raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
+                db.execute("DELETE FROM checkpoints WHERE release = ? AND key = ?", (release, key))
                 stored[key] = bytes(row[0])
             return stored
+
+    def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:
+        """Keep how far a charged step has come, in place of an earlier checkpoint."""
+        with self._transaction() as db:
+            if db.execute("SELECT 1 FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone() is None:
+                raise LedgerError(f"ledger {self.path}: a checkpoint without a charge was refused")
+            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)", (release, key, number, state))
+
+    def checkpoint(self, release: str, key: str) -> tuple[int, bytes] | None:
+        """The last checkpoint of a step."""
+        rows = self._read("SELECT number, state FROM checkpoints WHERE release = ? AND key = ?", (release, key))
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def close_release(self, release: str, certificate: str | None = None) -> None:
         """Give back what was never charged; a release may go out under several certificates, all are remembered."""
@@ -288,12 +342,25 @@ class SQLiteLedger:
         return None if row is None else release_of(row)
 
     def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
-        row = db.execute(
-            "SELECT epsilon, delta, adjacency FROM caps WHERE dataset = ? AND policy = ?", (dataset, policy)
-        ).fetchone()
-        return None if row is None else Cap(dataset, policy, Budget(float(row[0]), float(row[1]), Adjacency(row[2])))
+        query = f"SELECT {CAP_COLUMNS} FROM caps WHERE dataset = ? AND policy = ?"
+        row = db.execute(query, (dataset, policy)).fetchone()
+        return None if row is None else _cap_of(row)
+
+
+def _cap_of(row: tuple[Any, ...]) -> Cap:
+    dataset, policy, epsilon, delta, adjacency, _, rows, rule = row
+    budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
+    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule))
 
 
 def open_ledger(where: str | Path | None = None) -> SQLiteLedger:
     """The ledger at a path; without one, a ledger in memory that lasts as long as the process."""
     return SQLiteLedger(":memory:" if where is None else where)
+
+
+def _copy_in_memory(db: sqlite3.Connection) -> sqlite3.Connection:
+    """A look at an older ledger changes nothing: what is brought up to date is a copy."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    return copy

@@ -1,7 +1,9 @@
-"""The tables of a ledger in SQL, and how a row becomes a record."""
+"""The tables of a ledger in SQL, how a row becomes a record, and how older ledgers are brought up to date."""
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 from typing import Any
 
@@ -9,56 +11,107 @@ from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.events import event_from_json
+from kagemusha.privacy.filter import UNIT
+from kagemusha.privacy.spend import CapRule
+from kagemusha.privacy.unit import PrivacyUnit
+
+VERSION = 2
+"""Kept in the file as its user_version; ledgers of the first version have 0."""
 
 TABLES = """
-CREATE TABLE IF NOT EXISTS caps (
+CREATE TABLE caps (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
+    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT,
     PRIMARY KEY (dataset, policy)
 );
-CREATE TABLE IF NOT EXISTS cap_changes (
+CREATE TABLE cap_changes (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
-    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
+    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT
 );
-CREATE TABLE IF NOT EXISTS releases (
+CREATE TABLE releases (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
     method TEXT NOT NULL, accounting TEXT NOT NULL, adjacency TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL,
     reserved INTEGER NOT NULL, charged INTEGER NOT NULL DEFAULT 0 CHECK (charged <= reserved),
-    closed INTEGER NOT NULL DEFAULT 0, opened_at TEXT NOT NULL, certificate TEXT
+    closed INTEGER NOT NULL DEFAULT 0, opened_at TEXT NOT NULL, certificate TEXT,
+    unit_rows INTEGER NOT NULL DEFAULT 1, schedule TEXT
 );
-CREATE TABLE IF NOT EXISTS steps (
+CREATE TABLE steps (
     number INTEGER PRIMARY KEY, release TEXT NOT NULL REFERENCES releases(id), key TEXT NOT NULL,
     event TEXT NOT NULL, units INTEGER NOT NULL, answer BLOB,
     UNIQUE (release, key)
 );
+CREATE TABLE checkpoints (
+    release TEXT NOT NULL, key TEXT NOT NULL, number INTEGER NOT NULL, state BLOB NOT NULL,
+    PRIMARY KEY (release, key), FOREIGN KEY (release, key) REFERENCES steps(release, key)
+);
+CREATE TABLE fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL)
 """
-FINGERPRINTS = "CREATE TABLE IF NOT EXISTS fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL)"
-"""Which state of its table a release was made from. Made on first use, so that older ledgers go on."""
+"""`fingerprints`: which state of its table a release was made from."""
 
 RELEASE_COLUMNS = (
     "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
-    "certificate"
+    "certificate, unit_rows, schedule"
 )
+
+CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule"
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Bring a ledger of the first version up to date; called inside a transaction."""
+    for table in ("caps", "cap_changes", "releases"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN unit_rows INTEGER NOT NULL DEFAULT 1")
+    for table in ("caps", "cap_changes"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN rule TEXT")
+    db.execute("ALTER TABLE releases ADD COLUMN schedule TEXT")
+    for statement in TABLES.split(";\n"):
+        if "TABLE checkpoints" in statement or "TABLE fingerprints" in statement:
+            db.execute(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+    _pure_in_epsilon(db)
+    for dataset, policy, delta in db.execute("SELECT dataset, policy, delta FROM caps").fetchall():
+        query = "SELECT accounting FROM releases WHERE dataset = ? AND policy = ? AND epsilon != 'inf' AND reserved > 0"
+        used = {name for (name,) in db.execute(query, (dataset, policy))}
+        rule = CapRule.PURE if not float(delta) else CapRule.GDP if used == {"gdp"} else CapRule.ZCDP if used else None
+        db.execute("UPDATE caps SET rule = ? WHERE dataset = ? AND policy = ?", (rule, dataset, policy))
+
+
+def _pure_in_epsilon(db: sqlite3.Connection) -> None:
+    """The first version kept the cost of pure releases in ρ; it is ε now."""
+    pure = db.execute("SELECT id, epsilon FROM releases WHERE accounting = 'pure'").fetchall()
+    for release, epsilon in pure:
+        reserved = math.floor(float(epsilon) * UNIT) if epsilon != "inf" else None
+        charged = 0
+        for number, text in db.execute("SELECT number, event FROM steps WHERE release = ?", (release,)).fetchall():
+            units = math.ceil((event_from_json(json.loads(text)).pure_epsilon or 0) * UNIT)
+            charged += units
+            db.execute("UPDATE steps SET units = ? WHERE number = ?", (units, number))
+        if reserved is not None:
+            new = (max(reserved, charged), charged, release)
+            db.execute("UPDATE releases SET reserved = ?, charged = ? WHERE id = ?", new)
 
 
 def release_of(row: tuple[Any, ...]) -> ReleaseRecord:
     """The record of one row of `RELEASE_COLUMNS`."""
-    (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, at, cert) = row
+    (id_, dataset, policy, method, accounting, adjacency, epsilon, delta, *rest) = row
+    reserved, charged, closed, at, certificate, rows, schedule = rest
     return ReleaseRecord(
         id=id_,
         dataset=dataset,
         policy=policy,
         method=method,
         accounting=Accounting(accounting),
-        adjacency=Adjacency(adjacency),
+        unit=PrivacyUnit(Adjacency(adjacency), rows),
         epsilon=float(epsilon),
         delta=float(delta),
         reserved=reserved,
         charged=charged,
         closed=bool(closed),
         opened_at=at,
-        certificate=cert,
+        certificate=certificate,
+        schedule=tuple(event_from_json(event) for event in json.loads(schedule or "[]")),
     )
 
 
@@ -66,7 +119,6 @@ def require_same_table(db: sqlite3.Connection, request: ReleaseRequest) -> None:
     """A retry must find the table as it was: its stored answers are of that one."""
     if request.fingerprint is None:
         return
-    db.execute(FINGERPRINTS)
     db.execute("INSERT OR IGNORE INTO fingerprints VALUES (?, ?)", (request.id, request.fingerprint))
     first = db.execute("SELECT fingerprint FROM fingerprints WHERE release = ?", (request.id,)).fetchone()
     if first != (request.fingerprint,):

@@ -94,19 +94,3 @@ def _check_clique(domain: Domain, clique: Clique) -> None:
         raise UsageError(f"no modelled column is named {unknown[0]!r}")
     if clique != domain.canonical(clique):
         raise UsageError(f"clique {clique} must hold distinct columns in domain order")
-
-
-def poisson_mask(rows: int, rate: float, *, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which rows a Poisson batch takes."""
-    if not 0 <= rate <= 1:
-        raise UsageError(f"rate must lie between 0 and 1, got {rate}")
-    return rng.random(rows) < rate
-
-
-def stack(columns: Sequence[Codes], rows: np.ndarray[tuple[int], np.dtype[np.bool_]] | slice) -> IntArray:
-    """Some rows of the columns as one array of codes."""
-    picked = [column[rows] for column in columns]
-    codes = np.empty((len(picked[0]), len(picked)), dtype=np.int64)
-    for axis, column in enumerate(picked):
-        codes[:, axis] = column
-    return codes

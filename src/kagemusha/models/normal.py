@@ -12,8 +12,8 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.queries.moments import STEPS, Features
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.features import STEPS, Features
 
 PROJECTED_ROWS = 1 << 17
 """Marginals are read off this many rows of a fixed seed: there is no closed form for a clipped, rounded normal."""

@@ -1,4 +1,4 @@
-"""What the custodian is willing to promise: (ε, δ) under a stated adjacency."""
+"""What the custodian is willing to promise: (ε, δ) to whom."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -14,12 +15,14 @@ class Budget:
     """An (ε, δ) promise.
 
     `epsilon` is a positive number (infinity only for methods without protection), `delta` lies in [0, 1);
-    δ = 0 asks for pure differential privacy, which only Laplace and exponential mechanisms can give.
+    δ = 0 asks for pure differential privacy, which only Laplace and exponential mechanisms can give. `rows` is how
+    many rows of one person the promise covers; a release takes it from the schema.
     """
 
     epsilon: float
     delta: float = 1e-9
     adjacency: Adjacency = Adjacency.ADD_REMOVE
+    rows: int = 1
 
     def __post_init__(self) -> None:
         if not (isinstance(self.epsilon, int | float) and self.epsilon > 0):
@@ -28,7 +31,12 @@ class Budget:
             raise UsageError(f"delta must be at least 0 and less than 1, got {self.delta}")
         if self.delta and self.delta < 1e-15:
             raise UsageError(f"delta must be 0 or at least 1e-15, got {self.delta}")
-        object.__setattr__(self, "adjacency", Adjacency.named(self.adjacency))
+        object.__setattr__(self, "adjacency", self.unit.relation)
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return PrivacyUnit(self.adjacency, self.rows)
 
     @property
     def is_finite(self) -> bool:
@@ -38,4 +46,5 @@ class Budget:
     def in_words(self) -> str:
         """The promise as a short phrase."""
         epsilon = f"{self.epsilon:g}" if self.is_finite else "∞"
-        return f"ε = {epsilon}, δ = {self.delta:g}, {self.adjacency} adjacency"
+        whom = "" if self.rows == 1 else f", for persons of up to {self.rows} rows"
+        return f"ε = {epsilon}, δ = {self.delta:g}, {self.adjacency} adjacency{whom}"

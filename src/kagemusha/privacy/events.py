@@ -9,19 +9,68 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.errors import VerifyError
+from kagemusha.privacy.renyi import pure_renyi, sampled_gaussian_renyi
+
+Fact = int | str | tuple[int, ...] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
+
+    kind: str
+    facts: tuple[tuple[str, Fact], ...]
+    digest: str
+
+    @classmethod
+    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> Asked:
+        """From a mapping of facts."""
+        return cls(kind, tuple(facts.items()), digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        facts = {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in self.facts}
+        return {"kind": self.kind, "facts": facts, "digest": self.digest}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Asked:
+        """Rebuild it; anything malformed is a VerifyError."""
+        if not (isinstance(data, Mapping) and set(data) == {"kind", "facts", "digest"}):
+            raise VerifyError("an event's query needs kind, facts and digest")
+        kind, facts, digest = data["kind"], data["facts"], data["digest"]
+        if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(facts, Mapping)):
+            raise VerifyError("an event's query is malformed")
+        return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest)
+
+
+def _fact(value: Any) -> Fact:
+    if isinstance(value, list) and (all(_is_whole(v) for v in value) or all(isinstance(v, str) for v in value)):
+        return tuple(value)
+    if _is_whole(value) or isinstance(value, str):
+        return value  # type: ignore[no-any-return]
+    raise VerifyError("an event's query has a fact that is neither text nor whole numbers")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event(ABC):
-    """A read of the private data. `what` says of which columns, in words, never with data."""
+    """A read of the private data. `what` says of which columns, in words, never with data; `query` for machines."""
 
     kind: ClassVar[str]
+    optional: ClassVar[frozenset[str]] = frozenset({"query"})
+    """Fields that are left out of JSON where they say nothing, as certificates did before they existed."""
+
     what: str
+    query: Asked | None = None
+    """None in certificates of the first two formats, and where no query was asked."""
 
     @property
     @abstractmethod
@@ -30,7 +79,7 @@ class Event(ABC):
 
     @property
     def delta(self) -> Fraction:
-        """Probability mass outside the zCDP guarantee (δ-approximate zCDP); adds up over events."""
+        """Probability mass outside the guarantee (δ-approximate zCDP); adds up over events."""
         return Fraction(0)
 
     @property
@@ -43,9 +92,28 @@ class Event(ABC):
         """Whether √(2ρ)-Gaussian DP holds exactly, so that the event may enter a Gaussian-DP filter."""
         return False
 
+    @property
+    def is_protected(self) -> bool:
+        """False for a read without any protection, whatever accounts for it."""
+        return True
+
+    def renyi(self, alpha: float) -> float:
+        """Rényi divergence of order α > 1 between neighbours' answers, at most."""
+        return math.inf if self.rho is None else alpha * float(self.rho) * (1 + 1e-12)
+
+    @property
+    def cost_alone(self) -> Event:
+        """The event without its words and its query: equal for events that cost the same in every accounting."""
+        return replace(self, what="", query=None)
+
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary with the event's kind and parameters."""
-        return {"kind": self.kind, **asdict(self)}
+        told: dict[str, Any] = {"kind": self.kind}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (field.name in self.optional and value == field.default):
+                told[field.name] = value.to_json() if isinstance(value, Asked) else value
+        return told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +168,10 @@ class LaplaceEvent(Event):
         """ε²/2 (Bun–Steinke 2016)."""
         return self.pure_epsilon**2 / 2
 
+    def renyi(self, alpha: float) -> float:
+        """Never more than ε-DP allows."""
+        return min(super().renyi(alpha), pure_renyi(alpha, float(self.pure_epsilon)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialEvent(Event):
@@ -123,15 +195,18 @@ class ExponentialEvent(Event):
         """ε²/8 by bounded range (Cesar–Rogers 2021)."""
         return Fraction(self.epsilon) ** 2 / 8
 
+    def renyi(self, alpha: float) -> float:
+        """Never more than ε-DP allows."""
+        return min(super().renyi(alpha), pure_renyi(alpha, self.epsilon))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdEvent(Event):
     """Partition selection: integer Gaussian noise on the counts of all values seen, released from a threshold on.
 
-    A value that only one record holds is released with probability at most `failure`; otherwise neighbours hold the
-    same values and this is a Gaussian release. `noise` is as in `GaussianEvent`; with "rounded" the rest is Gaussian
-    DP. Both laws have P(noise ≥ t) ≤ P(N(0, σ²) ≥ t − 1) for every integer t, and a single record gives a count of 1,
-    so `failure` must be at least P(N(0, σ²) ≥ threshold − 2): an event that claims less is malformed.
+    A value that only one person holds, in up to `rows` rows, is released with probability at most `failure`; otherwise
+    neighbours hold the same values and this is a Gaussian release. `noise` is as in `GaussianEvent`; with "rounded" the
+    rest is Gaussian DP. An event that claims a smaller `failure` than `threshold_failure` is malformed.
     """
 
     kind: ClassVar[str] = "threshold"
@@ -140,13 +215,18 @@ class ThresholdEvent(Event):
     threshold: int
     failure: float
     noise: str = "discrete"
+    rows: int = 1
+
+    optional: ClassVar[frozenset[str]] = frozenset({"query", "rows"})
 
     def __post_init__(self) -> None:
         if not (self.sigma > 0 and math.isfinite(self.sigma)):
             raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
         if self.l2_squared < 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
             raise ValueError(f"not a threshold event: l2_squared={self.l2_squared}, noise={self.noise!r}")
-        if normal_tail((self.threshold - 2) / self.sigma) > self.failure:
+        if not (_is_whole(self.rows) and self.rows >= 1):
+            raise ValueError(f"rows must be a whole number of at least 1, got {self.rows!r}")
+        if threshold_failure(self.threshold, self.sigma, self.rows) > self.failure:
             raise ValueError(f"a threshold of {self.threshold} fails more often than {self.failure}")
 
     @property
@@ -165,9 +245,52 @@ class ThresholdEvent(Event):
         return self.noise == "rounded"
 
 
+def threshold_failure(threshold: int, sigma: float, rows: int) -> float:
+    """How likely a threshold is passed by some value that one person alone holds, at most.
+
+    Both laws have P(noise ≥ t) ≤ P(N(0, σ²) ≥ t − 1) for every integer t. The person's rows hold at most `rows` values,
+    each of them at most `rows` times.
+    """
+    return rows * normal_tail((threshold - rows - 1) / sigma)
+
+
 def normal_tail(x: float) -> float:
     """P(N(0, 1) ≥ x), rounded up."""
     return 0.5 * math.erfc(x / math.sqrt(2)) * (1 + 1e-12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledGaussianEvent(Event):
+    """`steps` sums over Poisson samples, each with Gaussian noise of `noise` times what one person can move it.
+
+    Every person is in a step's sample with probability `rate`, independently of all others. Add-remove only: nothing is
+    known of exchanged persons under Poisson sampling. There is no finite ρ, so no zCDP filter can hold it; it is part
+    of a schedule that was declared beforehand.
+    """
+
+    kind: ClassVar[str] = "sampled-gaussian"
+    steps: int
+    rate: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        if not (_is_whole(self.steps) and self.steps >= 1):
+            raise ValueError(f"steps must be a whole number of at least 1, got {self.steps!r}")
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate must be greater than 0 and at most 1, got {self.rate}")
+        if not (self.noise > 0 and math.isfinite(self.noise)):
+            raise ValueError(f"noise must be positive and finite, got {self.noise}")
+
+    @property
+    def rho(self) -> Fraction | None:
+        """Finite where everybody is in every sample: then it is a Gaussian mechanism, so many times."""
+        return Fraction(self.steps) / (2 * Fraction(self.noise) ** 2) if self.rate == 1 else None
+
+    def renyi(self, alpha: float) -> float:
+        """Rényi DP of the sampled Gaussian mechanism (Mironov, Talwar and Zhang 2019), step by step."""
+        if self.rate == 1:
+            return super().renyi(alpha)
+        return self.steps * sampled_gaussian_renyi(alpha, self.rate, self.noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,9 +305,22 @@ class UnprotectedEvent(Event):
         """No guarantee."""
         return None
 
+    @property
+    def is_protected(self) -> bool:
+        """No."""
+        return False
+
 
 _KINDS: dict[str, type[Event]] = {
-    cls.kind: cls for cls in (GaussianEvent, LaplaceEvent, ExponentialEvent, ThresholdEvent, UnprotectedEvent)
+    cls.kind: cls
+    for cls in (
+        GaussianEvent,
+        LaplaceEvent,
+        ExponentialEvent,
+        ThresholdEvent,
+        SampledGaussianEvent,
+        UnprotectedEvent,
+    )
 }
 
 
@@ -194,9 +330,12 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     if cls is None:
         raise VerifyError(f"unknown kind of event {data.get('kind')!r}; known: {', '.join(_KINDS)}")
     given = {key: value for key, value in data.items() if key != "kind"}
-    if set(given) != {field.name for field in fields(cls)}:
+    known = {field.name for field in fields(cls)}
+    if not known - cls.optional <= set(given) <= known:
         raise VerifyError(f"an event of kind {cls.kind!r} has the wrong fields: {', '.join(sorted(given))}")
+    if "query" in given:
+        given["query"] = Asked.from_json(given["query"])
     try:
         return cls(**given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise VerifyError(f"an event of kind {cls.kind!r} is malformed: {error}") from None

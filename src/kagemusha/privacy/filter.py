@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
-from kagemusha.privacy.accountants import Accounting, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
+from kagemusha.privacy.accountants import Accounting, accountant_for, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 
@@ -41,10 +41,13 @@ class Cost:
 def cost_of(event: Event, accounting: Accounting) -> Cost:
     """The event's cost under an accounting; an event the accounting cannot hold is a PrivacyError.
 
+    In a declared schedule every event is one step of it.
     An unprotected event costs nothing here because no number would be enough: the certificate says ε = ∞.
     """
-    if event.kind == "unprotected":
+    if not event.is_protected:
         return Cost(0)
+    if accounting is Accounting.SCHEDULE:
+        return Cost(UNIT, math.ceil(event.delta * DELTA_UNIT))
     amount = event.pure_epsilon if accounting is Accounting.PURE else event.rho
     if amount is None or (accounting is Accounting.GDP and not event.is_gaussian):
         raise PrivacyError(f"{accounting} accounting cannot hold a step of kind {event.kind!r} ({event.what})")
@@ -83,17 +86,38 @@ def release_limit(budget: Budget, accounting: Accounting, *, delta_share: float 
     return limit_of(budget, accounting, delta_share=delta_share)
 
 
+def schedule_limit(budget: Budget, schedule: Sequence[Event]) -> Cost:
+    """The steps of a declared schedule, if numerical composition says that all of them together keep (ε, δ)."""
+    if not schedule:
+        raise UsageError("schedule accounting needs the steps of the release, declared beforehand")
+    total = accountant_for(Accounting.SCHEDULE).epsilon(schedule, budget.delta)
+    if not total <= budget.epsilon:
+        raise BudgetExceeded(
+            f"the declared schedule of {len(schedule)} steps costs ε = {total:.4g} at δ = {budget.delta:g}, more than the "
+            f"ε = {budget.epsilon:g} that was asked for; nothing was read"
+        )
+    return sum((cost_of(event, Accounting.SCHEDULE) for event in schedule), Cost(0))
+
+
 class Filter:
     """Holds one release's budget; `charge` refuses what would pass it.
 
     zCDP: Σρ ≤ limit is a valid filter for adaptively chosen ρ (Feldman–Zrnic 2021, Whitehouse et al. 2023).
-    GDP: Σμ² likewise (Smith–Thakurta 2022). Pure: Σε (Rogers et al. 2016).
+    GDP: Σμ² likewise (Smith–Thakurta 2022). Pure: Σε (Rogers et al. 2016). Schedule: the declared steps in their order
+    and nothing else, checked together beforehand.
     """
 
-    def __init__(self, budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> None:
+    def __init__(
+        self, budget: Budget, accounting: Accounting, *, delta_share: float = 0.0, schedule: Sequence[Event] = ()
+    ) -> None:
         self.budget = budget
         self.accounting = accounting
-        self.limit = release_limit(budget, accounting, delta_share=delta_share)
+        self.schedule = tuple(schedule)
+        self.limit = (
+            schedule_limit(budget, self.schedule)
+            if accounting is Accounting.SCHEDULE
+            else release_limit(budget, accounting, delta_share=delta_share)
+        )
         self._spent = Cost(0)
         self._events: list[Event] = []
 
@@ -121,6 +145,8 @@ class Filter:
     def check(self, events: Sequence[Event]) -> list[Cost]:
         """The cost of each event, or BudgetExceeded; charges nothing."""
         costs = [cost_of(event, self.accounting) for event in events]
+        if self.accounting is Accounting.SCHEDULE:
+            self._require_declared([event for event in events if event.is_protected])
         total = sum(costs, self._spent)
         if total.units > self.limit.units or total.delta_units > self.limit.delta_units:
             raise BudgetExceeded(
@@ -135,3 +161,9 @@ class Filter:
         self._spent = sum(costs, self._spent)
         self._events.extend(events)
         return costs
+
+    def _require_declared(self, events: Sequence[Event]) -> None:
+        made = sum(event.is_protected for event in self._events)
+        declared = self.schedule[made : made + len(events)]
+        if [e.cost_alone for e in declared] != [e.cost_alone for e in events]:
+            raise PrivacyError("this step is not the next one of the schedule that was declared; nothing was read")

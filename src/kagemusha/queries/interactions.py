@@ -6,18 +6,19 @@ marginals are measured once, on their own; a pair measured as a whole pays for t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.queries.scores import L1Error
+from kagemusha.privacy.events import Fact
+from kagemusha.queries.counts import label
+from kagemusha.queries.query import Choice, Query
+from kagemusha.queries.scores import L1Error, NoisyVector
 from kagemusha.schema.domain import Clique
 
 Groups = tuple[IntArray, ...]
@@ -37,7 +38,7 @@ def grouped(counts: Table, groups: Groups) -> Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Interaction:
+class Interaction(Query["NoisyInteraction"]):
     """scale · (interaction of the grouped table), an integer in every cell.
 
     On an axis with n groups the query applies nI − J (J all ones), so it is the centred table times scale = Π n.
@@ -46,10 +47,11 @@ class Interaction:
     clique: Clique
     groups: Groups
 
-    proof = (
+    kind: ClassVar[str] = "interaction"
+    proof: ClassVar[str] = (
         "One record adds ⊗ᵢ (nᵢ e − 1) to the answer, where e marks its group on axis i. Squared norm per axis: "
-        "(n−1)² + (n−1) = n(n−1); inner product of two different groups on an axis: −n. Add-remove: Δ² = Π nᵢ(nᵢ−1). "
-        "Replace: Δ² = 2(Π nᵢ(nᵢ−1) − Π_{i∈S}(−nᵢ) Π_{i∉S} nᵢ(nᵢ−1)), at its largest over the non-empty sets S of "
+        "(n−1)² + (n−1) = n(n−1); inner product of two different groups on an axis: −n. Added: Δ² = Π nᵢ(nᵢ−1). "
+        "Exchanged: Δ² = 2(Π nᵢ(nᵢ−1) − Π_{i∈S}(−nᵢ) Π_{i∉S} nᵢ(nᵢ−1)), at its largest over the non-empty sets S of "
         "axes on which the two records differ. Groups are fixed before the data is read."
     )
 
@@ -63,22 +65,34 @@ class Interaction:
         """What the answer must be divided by to be in records."""
         return prod(self.shape)
 
-    def values(self, marginal: Marginal) -> IntArray:
+    @property
+    def what(self) -> str:
+        """The columns and how many groups each has."""
+        return f"interaction of {label(self.clique)} in {' × '.join(map(str, self.shape))} groups"
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """The columns and their numbers of groups."""
+        return {"columns": tuple(self.clique), "shape": self.shape}
+
+    def identity(self) -> Any:
+        """The groups."""
+        return [list(self.clique), [group.tolist() for group in self.groups]]
+
+    def cliques(self) -> Sequence[Clique]:
+        """One marginal."""
+        return [self.clique]
+
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
         """The exact, private answer."""
-        table = grouped(marginal.counts, self.groups)
+        table = grouped(marginals[0].counts, self.groups)
         for axis, n in enumerate(self.shape):
             table = n * table - table.sum(axis=axis, keepdims=True)
-        return table
+        return table.ravel()
 
-    def l2_squared(self, adjacency: Adjacency) -> int:
-        """Squared L2 sensitivity in the query's integer units; see `proof`."""
-        own = prod(n * (n - 1) for n in self.shape)
-        if adjacency is Adjacency.ADD_REMOVE:
-            return own
-        return max(2 * (own - self._overlap(differ)) for differ in _subsets(len(self.shape)))
-
-    def _overlap(self, differ: Sequence[int]) -> int:
-        return prod(-n if i in differ else n * (n - 1) for i, n in enumerate(self.shape))
+    def released(self, values: IntArray, deviation: float) -> NoisyInteraction:
+        """The interaction in records."""
+        return NoisyInteraction(self, values.reshape(self.shape) / self.scale, deviation / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +112,7 @@ def combined(one: NoisyInteraction, other: NoisyInteraction) -> NoisyInteraction
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedError:
+class GroupedError(Choice[NoisyVector]):
     """‖grouped p_r(D) − p̂_r‖₁ for each candidate: how far a pair of columns is from what is known about it.
 
     `estimates` are over groups and fixed before the data is read.
@@ -108,12 +122,25 @@ class GroupedError:
     groups: Sequence[Groups]
     estimates: Sequence[FloatArray]
 
-    name = "grouped L1 error"
-    proof = "Summing counts over groups of codes never enlarges an L1 distance; the rest is the proof of L1Error."
+    kind: ClassVar[str] = "grouped-l1-error"
+    proof: ClassVar[str] = (
+        "Summing counts over groups of codes never enlarges an L1 distance; the rest is the proof of L1Error."
+    )
 
+    @property
     def _plain(self) -> L1Error:
         ones = np.ones(len(self.candidates))
         return L1Error(self.candidates, self.estimates, weights=ones, penalties=0 * ones)
+
+    @property
+    def what(self) -> str:
+        """Errors of so many candidates."""
+        return f"grouped L1 error of {len(self.candidates)} candidates"
+
+    @property
+    def options(self) -> Sequence[tuple[str, ...]]:
+        """The candidates."""
+        return self._plain.options
 
     def cliques(self) -> Sequence[Clique]:
         """One marginal a candidate."""
@@ -122,16 +149,8 @@ class GroupedError:
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
         """The L1 distances in integer units."""
         tables = [Marginal(m.clique, grouped(m.counts, g)) for m, g in zip(marginals, self.groups, strict=True)]
-        return self._plain().values(tables)
+        return self._plain.values(tables)
 
-    def sensitivity(self, adjacency: Adjacency) -> int:
-        """As for L1Error."""
-        return self._plain().sensitivity(adjacency)
-
-    def unit(self) -> float:
-        """One integer unit in records."""
-        return self._plain().unit()
-
-
-def _subsets(axes: int) -> list[tuple[int, ...]]:
-    return [s for size in range(1, axes + 1) for s in combinations(range(axes), size)]
+    def released(self, values: IntArray, deviation: float) -> NoisyVector:
+        """The distances in records."""
+        return self._plain.released(values, deviation)

@@ -7,25 +7,24 @@ every score is on the scale of counts, where the bounds below hold for every n a
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.queries.scores import UNITS_PER_COUNT
+from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.queries.query import Choice
+from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique, Domain
 
 MOST_BINARY_PARENTS = 4
 """F looks at every way to split the parents' 2ᵏ combinations in two; beyond four parents those are too many."""
-
-_ROUNDING = 64
-"""Units of `UNITS_PER_COUNT` that cover the rounding of logarithms, for tables of up to 2³⁶ rows (see the proof)."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,29 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkScore(ABC):
+class NetworkScore(Choice[NoisyVector]):
     """One score a family, from the exact counts of its members."""
 
     domain: Domain
     families: Sequence[Family]
 
-    name = ""
-    proof = ""
+    name: ClassVar[str]
+    unit: ClassVar[float] = 1 / UNITS_PER_COUNT
+    """What one integer unit is worth in records."""
+
+    @property
+    def what(self) -> str:
+        """Scores of so many families."""
+        return f"{self.name} of {len(self.families)} families"
+
+    @property
+    def options(self) -> Sequence[tuple[str, ...]]:
+        """The child first, then its parents."""
+        return [(family.child, *family.parents) for family in self.families]
+
+    def identity(self) -> Any:
+        """The families."""
+        return [list(option) for option in self.options]
 
     def cliques(self) -> Sequence[Clique]:
         """One marginal a family."""
@@ -67,20 +81,17 @@ class NetworkScore(ABC):
     def _score(self, table: IntArray) -> int:
         """The score of a table of counts: one row a code of the child, one column a combination of the parents."""
 
-    @abstractmethod
-    def sensitivity(self, adjacency: Adjacency) -> int:
-        """The most that any one score changes between neighbours, in the same integer units."""
-
-    def unit(self) -> float:
-        """What one integer unit is worth in records."""
-        return 1 / UNITS_PER_COUNT
+    def released(self, values: IntArray, deviation: float) -> NoisyVector:
+        """The scores in records."""
+        return NoisyVector(values.astype(np.float64) * self.unit, deviation * self.unit)
 
 
 class Dependence(NetworkScore):
     """R: half the L1 distance between the family's counts and what independence would make of them."""
 
-    name = "dependence (R)"
-    proof = (
+    name: ClassVar[str] = "dependence (R)"
+    kind: ClassVar[str] = "dependence"
+    proof: ClassVar[str] = (
         "Let M = c − c_X ⊗ c_Π / n be the n-row table's counts minus the product of its margins, R = ½‖M‖₁, and R = 0 "
         "for n = 0. Adding a record (a, b) to n rows with margins p = c_X/n, r = c_Π/n changes M by exactly "
         "n/(n+1) · (e_a − p) ⊗ (e_b − r): expand c' = c + e_a⊗e_b, c'_X = np + e_a, c'_Π = nr + e_b. Its L1 norm is "
@@ -99,16 +110,13 @@ class Dependence(NetworkScore):
         distance = np.abs(rows * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0))).sum()
         return int(distance) * UNITS_PER_COUNT // (2 * rows)
 
-    def sensitivity(self, adjacency: Adjacency) -> int:
-        """2 records (add-remove) or 3 (replace)."""
-        return {Adjacency.ADD_REMOVE: 2, Adjacency.REPLACE: 3}[adjacency] * UNITS_PER_COUNT
-
 
 class MutualInformation(NetworkScore):
     """n·I(X, Π) / d(n), where d(n) = (n+1) ln(n+1) − n ln n ≈ 1 + ln n: mutual information on the scale of records."""
 
-    name = "mutual information"
-    proof = (
+    name: ClassVar[str] = "mutual information"
+    kind: ClassVar[str] = "mutual-information"
+    proof: ClassVar[str] = (
         "Let φ(t) = t ln t and d(t) = φ(t+1) − φ(t), which is increasing and concave with d(0) = 0, and d(n) ≥ 1 + ln n "
         "because d(n) = ∫ₙⁿ⁺¹ (1 + ln t) dt. G = n·I = Σφ(c) − Σφ(c_X) − Σφ(c_Π) + φ(n). Adding a record (a, b) changes G "
         "by g = d(c_ab) − d(c_a) − d(c_b) + d(n). Above: c_ab ≤ c_a gives g ≤ d(n). Below: c_a + c_b ≤ n + c_ab and "
@@ -129,10 +137,6 @@ class MutualInformation(NetworkScore):
         total -= int(_fixed_entropy(table.sum(axis=0)).sum()) + int(_fixed_entropy(table.sum(axis=1)).sum())
         return round(total / (math.log1p(rows) + rows * math.log1p(1 / rows)))
 
-    def sensitivity(self, adjacency: Adjacency) -> int:
-        """1 (add-remove) or 2 (replace), and the rounding."""
-        return {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}[adjacency] * UNITS_PER_COUNT + _ROUNDING
-
 
 def _fixed_entropy(counts: IntArray) -> IntArray:
     """φ(c) = c ln c in units of 2⁻¹²."""
@@ -143,8 +147,10 @@ def _fixed_entropy(counts: IntArray) -> IntArray:
 class BinaryDistance(NetworkScore):
     """F: minus the distance to the nearest table in which parents determine a balanced binary child."""
 
-    name = "distance to a determined child (F)"
-    proof = (
+    name: ClassVar[str] = "distance to a determined child (F)"
+    kind: ClassVar[str] = "determined-child"
+    unit: ClassVar[float] = 0.5
+    proof: ClassVar[str] = (
         "F = −min over splits of the parents' combinations into S₀ and S₁ of (n/2 − k₀)₊ + (n/2 − k₁)₊, where k_x counts "
         "the records with child x and parents in S_x. For one split, adding a record raises both n/2 by ½ and at most "
         "one k by 1: each term then rises by at most ½, and only one may fall, by at most ½. So the sum changes by at "
@@ -163,14 +169,6 @@ class BinaryDistance(NetworkScore):
         rows = int(table.sum())
         lacking = np.maximum(0, rows - 2 * (splits @ table[0])) + np.maximum(0, rows - 2 * ((1 - splits) @ table[1]))
         return -int(lacking.min())
-
-    def sensitivity(self, adjacency: Adjacency) -> int:
-        """One record under both adjacencies, in halves."""
-        return 2
-
-    def unit(self) -> float:
-        """Half a record."""
-        return 0.5
 
 
 def require_binary(domain: Domain) -> None:

@@ -1,30 +1,28 @@
 """The one door to private data.
 
-Only the Curator holds a source together with a ledger. Every verb does the same four things in the same order:
-charge the filter, write the charge durably, read, publish the noisy answer. A step that was answered before (a retry
-after a crash) returns the stored answer without reading anything.
+Only the Curator holds a source together with a release. It answers queries with noise (`answer`), chooses among
+candidates (`choose`), trains on samples (`train`), or hands the table over without protection, which the certificate
+then says (`unprotected`).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
-import numpy as np
-
-from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.ledger.protocol import Ledger
+from kagemusha.arrays import IntArray
+from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import counts_sensitivity
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
-from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.mechanisms import Noise
-from kagemusha.queries.interactions import Interaction, NoisyInteraction
-from kagemusha.queries.moments import LinearQuery
-from kagemusha.queries.scores import Score
-from kagemusha.release.account import Account, affordable, deviation
+from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.progress import Progress, silent
+from kagemusha.queries.counts import Counts
+from kagemusha.queries.query import Choice, Query
+from kagemusha.release.release import Release, affordable, deviation
+from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.sources.protocol import Source
@@ -32,9 +30,7 @@ from kagemusha.sources.protocol import Source
 KEPT_CELLS = 1 << 24
 """Cells of exact counts that stay in memory between rounds (128 MiB)."""
 
-
-def _label(clique: Clique) -> str:
-    return " × ".join(clique) if clique else "number of rows"
+Released = TypeVar("Released")
 
 
 def require_readable(source: Source) -> None:
@@ -42,28 +38,20 @@ def require_readable(source: Source) -> None:
     source.count([()])
 
 
-class Curator(Account):
+class Curator:
     """Reads private data for synthesizers, at a price.
 
     Costs are in the unit of the release's accounting: ρ for zCDP and Gaussian DP, ε for pure DP. Exact counts of up to
     `keep` cells stay in memory, since later rounds ask for the same ones again.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        budget_filter: Filter,
-        ledger: Ledger,
-        release: str,
-        noise: Noise,
-        asked: dict[str, int] | None = None,
-        *,
-        keep: int = KEPT_CELLS,
-    ) -> None:
-        super().__init__(budget_filter, ledger, release, noise, asked)
+    def __init__(self, source: Source, release: Release, *, keep: int = KEPT_CELLS) -> None:
         self._source = source
+        self._release = release
         self._counted: dict[Clique, Marginal] = {}
         self._room = keep
+        self.total = release.remaining if release.events else release.filter.total
+        """The whole budget: what the release may spend, less what it spent before this part of it began."""
 
     @property
     def domain(self) -> Domain:
@@ -75,11 +63,44 @@ class Curator(Account):
         """What is declared about the table; public."""
         return self._source.schema
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._release.unit
+
+    @property
+    def remaining(self) -> float:
+        """What is left of the budget. For choosing a schedule; the filter, not the caller, refuses."""
+        return self._release.remaining
+
     def public_rows(self) -> int | None:
-        """The exact number of rows where the adjacency makes it public (replace); None otherwise."""
-        return self._source.rows() if self.adjacency.rows_are_public else None
+        """The exact number of rows where no neighbour has another number (replace, one row each); None otherwise."""
+        return self._source.rows() if self.unit.rows_are_public else None
 
     # the verbs
+
+    def answer(
+        self, queries: Sequence[Query[Released]], cost: float | Sequence[float], *, mechanism: str = "gaussian"
+    ) -> list[Released]:
+        """The noisy answer of each query at its cost (one number for all, or one each); all charged at once.
+
+        `mechanism` is "gaussian" or "laplace". How far the answer can move is the query's own to say, see its `proof`.
+        """
+        costs = [float(cost)] * len(queries) if isinstance(cost, float | int) else list(cost)
+        if len(costs) != len(queries):
+            raise UsageError(f"{len(queries)} queries but {len(costs)} costs")
+        events = [self._event(q, affordable(x), mechanism) for q, x in zip(queries, costs, strict=True)]
+
+        def read(missing: Sequence[int]) -> list[IntArray]:
+            counted = self._count([clique for i in missing for clique in queries[i].cliques()])
+            answers = []
+            for i in missing:
+                exact = queries[i].values([counted[clique] for clique in queries[i].cliques()])
+                answers.append(exact + self._release.draw(events[i], exact.size))
+            return answers
+
+        answers = self._release.integers(events, read)
+        return [q.released(v, deviation(e)) for q, v, e in zip(queries, answers, events, strict=True)]
 
     def measure(
         self,
@@ -87,144 +108,70 @@ class Curator(Account):
         cost: float | Sequence[float],
         *,
         mechanism: str = "gaussian",
-        what: str = "counts",
+        word: str = "counts",
     ) -> list[NoisyMarginal]:
-        """Noisy counts of each clique at its cost (one number for all, or one each).
+        """Noisy counts of each clique at its cost; `word` is what the certificate calls them."""
+        return self.answer([Counts(self.domain, c, word) for c in cliques], cost, mechanism=mechanism)
 
-        `mechanism` is "gaussian" or "laplace", `what` the certificate's word for it. Sensitivity: one record is in exactly one cell of each marginal, so
-        the counts move by Δ₁ = 1, Δ₂² = 1 (add-remove) or Δ₁ = 2, Δ₂² = 2 (replace).
-        """
-        costs = [cost] * len(cliques) if isinstance(cost, float | int) else list(cost)
-        if len(costs) != len(cliques):
-            raise UsageError(f"{len(cliques)} cliques but {len(costs)} costs")
-        events = [self._counting_event(c, affordable(x), mechanism, what) for c, x in zip(cliques, costs, strict=True)]
-
-        def read(missing: Sequence[int]) -> list[IntArray]:
-            exact = self._count([cliques[i] for i in missing])
-            return [
-                m.counts.ravel() + self._draw(events[i], m.counts.size) for i, m in zip(missing, exact, strict=True)
-            ]
-
-        answers = self._step(events, read)
-        return [
-            NoisyMarginal(clique, values.reshape(self.domain.shape(clique)), deviation(event))
-            for clique, values, event in zip(cliques, answers, events, strict=True)
-        ]
-
-    def measure_interactions(self, queries: Sequence[Interaction], costs: Sequence[float]) -> list[NoisyInteraction]:
-        """What pairs (or larger sets) of columns hold beyond their smaller marginals, each at its cost.
-
-        Sensitivity: the query's own, see `Interaction.proof`.
-        """
-        events = [
-            GaussianEvent(
-                what=f"interaction of {_label(q.clique)} in {' × '.join(map(str, q.shape))} groups",
-                sigma=math.sqrt(q.l2_squared(self.adjacency) / (2 * affordable(cost))),
-                l2_squared=q.l2_squared(self.adjacency),
-                noise=self._gaussian_kind(),
-            )
-            for q, cost in zip(queries, costs, strict=True)
-        ]
-
-        def read(missing: Sequence[int]) -> list[IntArray]:
-            exact = self._count([queries[i].clique for i in missing])
-            return [
-                queries[i].values(m).ravel() + self._draw(events[i], queries[i].scale)
-                for i, m in zip(missing, exact, strict=True)
-            ]
-
-        answers = self._step(events, read)
-        return [
-            NoisyInteraction(q, values.reshape(q.shape) / q.scale, event.sigma / q.scale)
-            for q, values, event in zip(queries, answers, events, strict=True)
-        ]
-
-    def select(self, score: Score, cost: float) -> int:
-        """Index of a candidate with a high score, by the exponential mechanism."""
+    def choose(self, query: Choice[object], cost: float) -> int:
+        """Position of a candidate with a high score, by the exponential mechanism. Its name is stored, not its place."""
         budgeted = affordable(cost)
-        epsilon = budgeted if self.accounting is Accounting.PURE else math.sqrt(8 * budgeted)
-        candidates = score.cliques()
+        epsilon = budgeted if self._release.accounting is Accounting.PURE else math.sqrt(8 * budgeted)
+        options = [tuple(option) for option in query.options]
         event = ExponentialEvent(
-            what=f"best of {len(candidates)} candidates by {score.name}", epsilon=epsilon, candidates=len(candidates)
+            what=f"best by {query.what}", epsilon=epsilon, candidates=len(options), query=query.asked
         )
 
-        def read(_: Sequence[int]) -> list[IntArray]:
-            values = score.values(self._count(candidates))
-            scale = 2 * score.sensitivity(self.adjacency) / epsilon
-            return [np.array([self._noise.noisy_max(values, scale)], dtype=np.int64)]
+        def read(_: Sequence[int]) -> list[bytes]:
+            counted = self._count(query.cliques())
+            values = query.values([counted[clique] for clique in query.cliques()])
+            scale = 2 * self.unit.sensitivity(query.reach).each / epsilon
+            return [json.dumps(options[self._release.noise.noisy_max(values, scale)]).encode()]
 
-        return int(self._step([event], read)[0][0])
+        chosen = tuple(json.loads(self._release.answers([event], read)[0]))
+        if chosen not in options:
+            raise LedgerError(
+                f"release {self._release.id}: the stored choice is none of the candidates; use another key"
+            )
+        return options.index(chosen)
 
-    def noisy_scores(self, score: Score, cost: float) -> tuple[FloatArray, float]:
-        """All scores at once with Gaussian noise, and the noise's standard deviation, in the score's own scale.
+    def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
+        """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
-        Sensitivity: each of the P scores moves by at most Δ, so the vector moves by Δ₂² = P·Δ².
+        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
         """
-        if self.accounting is Accounting.PURE:
-            raise PrivacyError("noisy scores need Gaussian noise, which pure DP accounting cannot hold")
-        candidates = score.cliques()
-        step = score.sensitivity(self.adjacency)
-        squared = len(candidates) * step * step
-        event = GaussianEvent(
-            what=f"{score.name} of {len(candidates)} candidates",
-            sigma=math.sqrt(squared / (2 * affordable(cost))),
-            l2_squared=squared,
-            noise=self._gaussian_kind(),
-        )
-
-        def read(_: Sequence[int]) -> list[IntArray]:
-            return [score.values(self._count(candidates)) + self._draw(event, len(candidates))]
-
-        values = self._step([event], read)[0]
-        return values.astype(np.float64) * score.unit(), event.sigma * score.unit()
-
-    def measure_query(self, query: LinearQuery, cost: float) -> tuple[FloatArray, float]:
-        """A vector of sums over records with Gaussian noise, and the noise's standard deviation, in its own scale.
-
-        Sensitivity: the query's own, see its `proof`.
-        """
-        if self.accounting is Accounting.PURE:
-            raise PrivacyError(f"{query.name}: this query needs Gaussian noise, which pure DP accounting cannot hold")
-        squared = max(1, query.l2_squared(self.adjacency))  # where no record moves anything, any scale is wide enough
-        event = GaussianEvent(
-            what=query.name,
-            sigma=math.sqrt(squared / (2 * affordable(cost))),
-            l2_squared=squared,
-            noise=self._gaussian_kind(),
-        )
-
-        def read(_: Sequence[int]) -> list[IntArray]:
-            exact = query.values(self._count(query.cliques()))
-            return [exact + self._draw(event, len(exact))]
-
-        values = self._step([event], read)[0]
-        return values.astype(np.float64) * query.unit(), event.sigma * query.unit()
+        train(self._release, self._source, schedule, learner, what=what, progress=progress)
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""
-        event = UnprotectedEvent(what="the whole table", reason=reason)
-        self._charge([event], self._keys([event]))
+        self._release.charge([UnprotectedEvent(what="the whole table", reason=reason)])
         return self._source
 
-    def _count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+    def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
+        moves = self.unit.sensitivity(query.reach)
+        if mechanism == "laplace":
+            epsilon = cost if self._release.accounting is Accounting.PURE else math.sqrt(2 * cost)
+            l1 = max(1, moves.l1)
+            return LaplaceEvent(what=query.what, scale=l1 / epsilon, l1=l1, query=query.asked)
+        if mechanism != "gaussian":
+            raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
+        squared = max(1, moves.l2_squared)  # where no record moves anything, any scale is wide enough
+        return GaussianEvent(
+            what=query.what,
+            sigma=math.sqrt(squared / (2 * cost)),
+            l2_squared=squared,
+            noise=self._release.gaussian_kind,
+            query=query.asked,
+        )
+
+    def _count(self, cliques: Sequence[Clique]) -> dict[Clique, Marginal]:
         """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""
-        new = [clique for clique in dict.fromkeys(cliques) if clique not in self._counted]
-        fresh = dict(zip(new, self._source.count(new), strict=True)) if new else {}
-        answers = [fresh[clique] if clique in fresh else self._counted[clique] for clique in cliques]
-        for clique, marginal in fresh.items():
+        wanted = dict.fromkeys(cliques)
+        new = [clique for clique in wanted if clique not in self._counted]
+        found = dict(zip(new, self._source.count(new), strict=True)) if new else {}
+        for clique, marginal in found.items():
             if marginal.counts.size <= self._room:
                 marginal.counts.setflags(write=False)
                 self._counted[clique] = marginal
                 self._room -= marginal.counts.size
-        return answers
-
-    def _counting_event(self, clique: Clique, cost: float, mechanism: str, word: str) -> GaussianEvent | LaplaceEvent:
-        sensitivity = counts_sensitivity(self.adjacency)
-        what = f"{word} of {_label(clique)}"
-        if mechanism == "laplace":
-            epsilon = cost if self.accounting is Accounting.PURE else math.sqrt(2 * cost)
-            return LaplaceEvent(what=what, scale=sensitivity.l1 / epsilon, l1=sensitivity.l1)
-        if mechanism != "gaussian":
-            raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
-        sigma = math.sqrt(sensitivity.l2_squared / (2 * cost))
-        return GaussianEvent(what=what, sigma=sigma, l2_squared=sensitivity.l2_squared, noise=self._gaussian_kind())
+        return {clique: found[clique] if clique in found else self._counted[clique] for clique in wanted}

@@ -17,15 +17,13 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.ledger.protocol import Ledger
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import counts_sensitivity
-from kagemusha.privacy.events import ThresholdEvent, normal_tail
-from kagemusha.privacy.filter import DELTA_UNIT, Filter
-from kagemusha.privacy.mechanisms import Noise
-from kagemusha.release.account import Account, affordable
+from kagemusha.privacy.events import Asked, ThresholdEvent, threshold_failure
+from kagemusha.privacy.filter import DELTA_UNIT
+from kagemusha.privacy.reach import reach_of
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.grid import Edges, close_column, first_grid, on_grid, second_grid
+from kagemusha.release.release import Release, affordable
 from kagemusha.schema import Category, Column, Drop, Measured, Schema
 from kagemusha.sources import OpenTable, Source
 
@@ -63,12 +61,12 @@ def require_readable_open(table: OpenTable) -> None:
     require_readable(table.with_schema(table.schema.with_columns(*stand_ins)))
 
 
-class Finder(Account):
+class Finder:
     """Reads a table whose domain is still open, at a price; hands over to the Curator once it is closed."""
 
-    def __init__(self, table: OpenTable, budget_filter: Filter, ledger: Ledger, release: str, noise: Noise) -> None:
-        super().__init__(budget_filter, ledger, release, noise)
+    def __init__(self, table: OpenTable, release: Release) -> None:
         self._table = table
+        self._release = release
 
     @property
     def schema(self) -> Schema:
@@ -76,46 +74,61 @@ class Finder(Account):
         return self._table.schema
 
     @property
+    def total(self) -> float:
+        """The whole budget of the release."""
+        return self._release.filter.total
+
+    @property
+    def accounting(self) -> Accounting:
+        """How costs add up in this release."""
+        return self._release.accounting
+
+    @property
     def delta_units(self) -> int:
         """What is left of the δ set aside for thresholds, in units of 10⁻¹⁸."""
-        return self._filter.limit.delta_units - self._filter.spent.delta_units
+        held = self._release.filter
+        return held.limit.delta_units - held.spent.delta_units
 
     def find_values(self, name: str, cost: float, failure: float) -> list[str]:
         """The values of a labelled column that many records hold, in alphabetical order.
 
-        Sensitivity: one record holds one value, so the counts move as those of a marginal do. A value held by one
-        record alone passes the threshold with probability at most `failure`, which the event checks.
+        Sensitivity: one record holds one value, so the counts move as those of a marginal do. A value that one person
+        alone holds passes the threshold with probability at most `failure`, which the event checks.
         """
-        squared = counts_sensitivity(self.adjacency).l2_squared
-        sigma = math.sqrt(squared / (2 * affordable(cost)))
+        query = Asked.of("values", {"columns": (name,)}, "")
+        moves = self._release.unit.sensitivity(reach_of(query.kind, {}))
+        sigma = math.sqrt(moves.l2_squared / (2 * affordable(cost)))
+        rows = self._release.unit.rows
         event = ThresholdEvent(
             what=f"values of {name}",
             sigma=sigma,
-            l2_squared=squared,
-            threshold=threshold(sigma, failure),
+            l2_squared=moves.l2_squared,
+            threshold=threshold(sigma, failure, rows),
             failure=failure,
-            noise=self._gaussian_kind(),
+            noise=self._release.gaussian_kind,
+            rows=rows,
+            query=query,
         )
 
         def read(_: Sequence[int]) -> list[bytes]:
             found = self._table.count_values(name)
-            noisy = found.counts + self._draw(event, len(found.counts))
+            noisy = found.counts + self._release.draw(event, len(found.counts))
             released = [label for label, count in zip(found.labels, noisy, strict=True) if count >= event.threshold]
             return [json.dumps(sorted(released)).encode()]
 
-        labels: list[str] = json.loads(self._answers([event], read)[0])
+        labels: list[str] = json.loads(self._release.answers([event], read)[0])
         return labels
 
     def curator(self, schema: Schema) -> tuple[Curator, Source]:
         """The same release going on behind a schema that leaves nothing open."""
         source = self._table.with_schema(schema)
-        return Curator(source, self._filter, self._ledger, self._release, self._noise, self._asked), source
+        return Curator(source, self._release), source
 
 
-def threshold(sigma: float, failure: float) -> int:
-    """The smallest whole threshold that a count of one passes with probability at most `failure`."""
-    reach = 2 + math.floor(-NormalDist().inv_cdf(failure) * sigma)
-    while normal_tail((reach - 2) / sigma) > failure:
+def threshold(sigma: float, failure: float, rows: int = 1) -> int:
+    """The smallest whole threshold that one person's `rows` rows alone pass with probability at most `failure`."""
+    reach = rows + 1 + math.floor(-NormalDist().inv_cdf(failure / rows) * sigma)
+    while threshold_failure(reach, sigma, rows) > failure:
         reach += 1
     return reach
 
@@ -165,5 +178,5 @@ def _counts(
     rest = [Drop(c.name) for c in finder.schema if c.name not in names]
     curator, _ = finder.curator(finder.schema.with_columns(*cut, *rest))
     mechanism = "laplace" if finder.accounting is Accounting.PURE else "gaussian"
-    noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, what=word)
+    noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, word=word)
     return [(m.values[: c.ordinary].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

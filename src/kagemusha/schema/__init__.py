@@ -16,3 +16,4 @@ from kagemusha.schema.schema import Schema as Schema
 from kagemusha.schema.temporal import Date as Date
 from kagemusha.schema.temporal import Datetime as Datetime
 from kagemusha.schema.temporal import Moment as Moment
+from kagemusha.schema.unit import Unit as Unit

@@ -17,6 +17,7 @@ from kagemusha.schema import toml
 from kagemusha.schema.columns import Column, Modelled
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
+from kagemusha.schema.unit import EACH_ROW, Unit
 
 VERSION = 1
 
@@ -37,14 +38,19 @@ class Schema:
     """Declared columns, in the order of the table; every column of the table is named, at least as drop."""
 
     columns: tuple[Column, ...]
+    unit: Unit
+    """Whose rows belong together; by default every row stands for a person."""
 
-    def __init__(self, columns: Iterable[Column]) -> None:
+    def __init__(self, columns: Iterable[Column], unit: Unit = EACH_ROW) -> None:
         object.__setattr__(self, "columns", tuple(columns))
+        object.__setattr__(self, "unit", unit)
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
         if len(self._by_name) != len(self.columns):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise SchemaError(f"column {twice!r} is declared twice")
+        if unit.column is not None and unit.column not in self._by_name:
+            raise SchemaError(f"unit: the schema has no column {unit.column!r}{did_you_mean(unit.column, self.names)}")
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -96,22 +102,27 @@ class Schema:
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
         changed = _replace(self[name], **changes)
-        return Schema(changed if column.name == name else column for column in self.columns)
+        return Schema((changed if column.name == name else column for column in self.columns), self.unit)
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
         kept = [new.pop(column.name, column) for column in self.columns]
-        return Schema([*kept, *new.values()])
+        return Schema([*kept, *new.values()], self.unit)
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
-        return Schema(_replace(column, derived=()) for column in self.columns)
+        return Schema((_replace(column, derived=()) for column in self.columns), self.unit)
+
+    def with_unit(self, unit: Unit) -> Schema:
+        """The same columns with another unit of privacy."""
+        return Schema(self.columns, unit)
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
         columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
-        return {"version": VERSION, "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns]}
+        unit = {"unit": self.unit.to_fields()} if self.unit else {}
+        return {"version": VERSION, **unit, "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns]}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -120,7 +131,8 @@ class Schema:
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) and "name" in e for e in entries):
             raise SchemaError("schema: a list of columns, each with a name, is needed")
         _check_version(document.get("version"))
-        return cls(column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
+        columns = (column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
+        return cls(columns, Unit.from_fields(document.get("unit", {})))
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -131,7 +143,7 @@ class Schema:
     def loads(cls, text: str) -> Schema:
         """Read the text of a schema file."""
         document = toml.read(text)
-        known = ("version", "columns")
+        known = ("version", "unit", "columns")
         for key in document:
             if key not in known:
                 raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
@@ -139,11 +151,13 @@ class Schema:
         tables = document.get("columns")
         if not isinstance(tables, Mapping) or not tables:
             raise SchemaError("the schema names no column; declare at least one, such as [columns.age]")
-        return cls(column_from_fields(name, table) for name, table in tables.items())
+        columns = (column_from_fields(name, table) for name, table in tables.items())
+        return cls(columns, Unit.from_fields(document.get("unit", {})))
 
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
-        return toml.write([(column.name, column_to_fields(column)) for column in self.columns], VERSION)
+        columns = [(column.name, column_to_fields(column)) for column in self.columns]
+        return toml.write(columns, VERSION, self.unit.to_fields())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:

@@ -24,6 +24,9 @@ HEADER = """\
 """
 
 
+UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
+
+
 def read(text: str) -> dict[str, Any]:
     """Parse TOML; a syntax error becomes a `SchemaError` with its line."""
     try:
@@ -32,9 +35,11 @@ def read(text: str) -> dict[str, Any]:
         raise SchemaError(f"this is not valid TOML: {error}") from None
 
 
-def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int) -> str:
+def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int, unit: Mapping[str, Any]) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
+    if unit:
+        lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     for name, fields in columns:
         lines += ["", f"[columns.{_key(name)}]"]
         derived = fields.get("derived", [])

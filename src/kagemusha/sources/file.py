@@ -14,8 +14,9 @@ from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.sql import sql_expression
 from kagemusha.errors import DataError
 from kagemusha.marginals import Marginal
-from kagemusha.marginals.tally import Tally, poisson_mask, stack
+from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.sources.bounding import bounded_sql, person_sql
 from kagemusha.sources.rawfile import connect, open_file, shielded
 
 CHUNK = 250_000
@@ -72,23 +73,36 @@ class FileSource:
         """Number of rows."""
         return int(self.count([()])[0].counts)
 
-    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
-        """Codes of rows taken independently with probability `rate`, in one pass over the file."""
-        parts = [stack(c, poisson_mask(len(c[0]), rate, rng=rng)) for c in self._chunks()]
-        return np.concatenate(parts)
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, and whose they are."""
+        if self._schema.unit.column is None:
+            chunks = list(self._chunks())
+            columns = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+            return columns, np.arange(len(columns[0]))
+        numbered = f"SELECT * EXCLUDE (person), dense_rank() OVER (ORDER BY person) - 1 AS number FROM ({self._query})"
+        chunks = list(self._read(numbered))
+        *columns, persons = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+        return columns, persons.astype(np.int64)
 
     def native_like(self) -> Any:
         """Files have no frame of their own; arrow tables hold what they hold."""
         return "pyarrow"
 
     def _select(self) -> str:
+        """The query of all codes; with a unit column, of the rows that stay, and the person of each at the end."""
         positions = {name: i for i, name in enumerate(self._file.names)}
         codes: list[str] = []
         for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
             at = positions[column.name]
             expression = sql_expression(column, self._file.stored[at], self._file.source(at))
             codes.append(f"CAST({expression} AS {SQL_TYPES[code_type(size).name]}) AS k{len(codes)}")
-        return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
+        unit = self._schema.unit
+        if unit.column is None:
+            return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
+        at = positions[unit.column]
+        person = person_sql(self._file.source(at), self._file.stored[at])
+        select = f"SELECT {', '.join(codes)}, {person} AS person FROM {self._file.scan()}"
+        return bounded_sql(select, [f"k{i}" for i in range(len(codes))], unit.max_rows)
 
     def _chunks(self) -> Iterator[list[Codes]]:
         if self._kept is not None:
@@ -96,7 +110,8 @@ class FileSource:
             return
         kept: list[list[Codes]] = []
         room, rows = self._keep, 0
-        for columns in self._read():
+        unbounded = self._schema.unit.column is None
+        for columns in self._read(self._query if unbounded else f"SELECT * EXCLUDE (person) FROM ({self._query})"):
             rows += len(columns[0])
             room -= sum(column.nbytes for column in columns)
             if room >= 0:
@@ -109,10 +124,10 @@ class FileSource:
         if room >= 0:
             self._kept = kept
 
-    def _read(self) -> Iterator[list[Codes]]:
+    def _read(self, query: str) -> Iterator[list[Codes]]:
         self._file.check_unchanged()
         with connect() as connection:
-            reader = shielded(self._file.path, lambda: _stream(connection, self._query))
+            reader = shielded(self._file.path, lambda: _stream(connection, query))
             while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
                 yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import open_frame
 from kagemusha.errors import DataError
 from kagemusha.marginals import Marginal
-from kagemusha.marginals.tally import Tally, poisson_mask, stack
+from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.sources.bounding import bounded, persons_of
 
 
 class FrameSource:
@@ -23,9 +24,18 @@ class FrameSource:
         self._schema = schema
         opened = open_frame(frame)
         self._columns = Encoder(schema).encode_columns(frame)
+        self._persons: IntArray | None = None
+        if schema.unit.column is not None:
+            self._bound(opened[schema.unit.column].to_list(), schema.unit.max_rows)
         self._like = _shape(opened, schema)
         if not len(self._columns[0]):
             raise DataError("the table has no rows")
+
+    def _bound(self, values: Sequence[Any], most: int) -> None:
+        persons, names = persons_of(values)
+        rows = bounded(persons, names, self._columns, most)
+        self._columns = [column[rows] for column in self._columns]
+        self._persons = np.unique(persons[rows], return_inverse=True)[1].astype(np.int64)
 
     def __repr__(self) -> str:
         return f"FrameSource(<private>, {len(self.domain)} columns)"
@@ -58,13 +68,9 @@ class FrameSource:
         """Number of rows."""
         return len(self._columns[0])
 
-    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
-        """Codes of rows taken independently with probability `rate`."""
-        return stack(self._columns, poisson_mask(self.rows(), rate, rng=rng))
-
-    def codes(self) -> IntArray:
-        """All codes, one row a record."""
-        return stack(self._columns, slice(None))
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, and whose they are."""
+        return self._columns, np.arange(self.rows()) if self._persons is None else self._persons
 
     def native_like(self) -> Any:
         """An empty frame of the library and types that came in."""

@@ -17,6 +17,7 @@ from kagemusha.encoding.sql import as_text, check_stored
 from kagemusha.encoding.values import label_text
 from kagemusha.errors import DataError
 from kagemusha.schema import Labelled, Schema
+from kagemusha.sources.bounding import bounded, bounded_sql, person_sql, persons_of
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
@@ -87,11 +88,22 @@ class OpenFrame(OpenTable):
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count."""
         column = self._labelled(name)
-        values = arrow_column(open_frame(self._frame), column)
+        opened = open_frame(self._frame)
+        values = arrow_column(opened, column)
         check_plain(column, values.type)
+        values = self._bounded(opened, values)
         found = values.value_counts()
         texts = map(label_text, python_values(found.field("values")))
         return ValueCounts.of(zip(texts, found.field("counts").to_pylist(), strict=True))
+
+    def _bounded(self, opened: Any, values: Any) -> Any:
+        """The values of the rows that stay; which ones, the value itself decides here, as the codes are not known yet."""
+        unit = self.schema.unit
+        if unit.column is None:
+            return values
+        persons, names = persons_of(opened[unit.column].to_list())
+        labels = np.array([label_text(value) or "" for value in python_values(values)], dtype=object)
+        return values.take(bounded(persons, names, [labels], unit.max_rows))
 
     def with_schema(self, schema: Schema) -> Source:
         """The same frame behind a closed schema."""
@@ -117,13 +129,22 @@ class OpenFile(OpenTable):
         at = self._file.names.index(name)
         stored = self._file.stored[at]
         check_stored(self._labelled(name), stored)
-        query = (
-            f"SELECT {as_text(self._file.source(at), stored)} AS label, count(*) FROM {self._file.scan()} GROUP BY 1"
-        )
+        label = as_text(self._file.source(at), stored)
+        query = f"SELECT label, count(*) FROM ({self._labels(label)}) GROUP BY 1"
         self._file.check_unchanged()
         with connect() as connection:
             found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
         return ValueCounts.of(found)
+
+    def _labels(self, label: str) -> str:
+        """The query of all labels; with a unit column, of the rows that stay."""
+        unit = self.schema.unit
+        if unit.column is None:
+            return f"SELECT {label} AS label FROM {self._file.scan()}"
+        at = self._file.names.index(unit.column)
+        person = person_sql(self._file.source(at), self._file.stored[at])
+        select = f"SELECT {label} AS label, {person} AS person FROM {self._file.scan()}"
+        return bounded_sql(select, ["coalesce(label, '')"], unit.max_rows)
 
     def with_schema(self, schema: Schema) -> Source:
         """The same file behind a closed schema."""

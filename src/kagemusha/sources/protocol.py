@@ -1,13 +1,11 @@
-"""What a private table answers: counts over cliques and Poisson batches, nothing else."""
+"""What a private table answers: counts over cliques; whole records only to training and to what is INTERNAL."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Domain, Schema
 
@@ -43,8 +41,8 @@ class Source(Protocol):
         """Number of rows; private under add-remove adjacency."""
         ...
 
-    def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
-        """Codes of a random subset that takes each row with probability `rate`, independently."""
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows as codes, column by column, and for each row the number of its person, from 0 without gaps."""
         ...
 
     def native_like(self) -> Any:

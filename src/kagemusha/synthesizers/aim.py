@@ -58,7 +58,7 @@ class AIM(Adaptive):
             # select
             open_now = candidates.fitting((m.clique for m in measured), spent * self.max_cells)
             score = self._score(curator, candidates, open_now, model, MEASURE * cost)
-            clique = open_now[curator.select(score, SELECT * cost)]
+            clique = open_now[curator.choose(score, SELECT * cost)]
 
             # measure
             noisy = curator.measure([clique], MEASURE * cost, mechanism=self.noise)[0]
@@ -76,7 +76,7 @@ class AIM(Adaptive):
             if not last and change <= expected:
                 cost *= 4
         now = dict(zip(score.candidates, model.project_many(score.candidates), strict=True))
-        ceilings = choice_ceilings(score, noisy, now, selection=SELECT * cost, adjacency=curator.adjacency)
+        ceilings = choice_ceilings(score, noisy, now, selection=SELECT * cost, unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def _score(
@@ -90,4 +90,4 @@ class AIM(Adaptive):
         )
 
     def _noise_error(self, curator: Curator, clique: Clique, cost: float) -> float:
-        return cell_error(curator.adjacency, cost, self.noise) * curator.domain.cells(clique)
+        return cell_error(curator.unit, cost, self.noise) * curator.domain.cells(clique)

@@ -76,7 +76,7 @@ class AIMGDP(Adaptive):
 
             # select
             open_now = candidates.fitting((m.clique for m in measured), spent * self.max_cells)
-            noise = {c: cell_error(curator.adjacency, MEASURE * cost) * curator.domain.cells(c) for c in open_now}
+            noise = {c: cell_error(curator.unit, MEASURE * cost) * curator.domain.cells(c) for c in open_now}
 
             def gain(c: Clique, noise: dict[Clique, float] = noise) -> float:
                 return candidates.weights[c] * (beliefs[c].error - noise[c])
@@ -108,8 +108,8 @@ def _survey(curator: Curator, model: MarkovField, cliques: Iterable[Clique], cos
     """One noisy error for every candidate."""
     everything = list(cliques)
     tables = model.project_many(everything)
-    noisy, deviation = curator.noisy_scores(_errors(everything, tables), cost)
-    return {c: _Belief(float(e), deviation**2, t) for c, e, t in zip(everything, noisy, tables, strict=True)}
+    (noisy,) = curator.answer([_errors(everything, tables)], cost)
+    return {c: _Belief(float(e), noisy.sigma**2, t) for c, e, t in zip(everything, noisy.values, tables, strict=True)}
 
 
 def _ceilings(beliefs: Mapping[Clique, _Belief], model: MarkovField) -> dict[Clique, float]:
@@ -126,9 +126,9 @@ def _score(
 ) -> None:
     """Fresh noisy errors of a few candidates, weighed into what is believed of them."""
     tables = model.project_many(cliques)
-    noisy, deviation = curator.noisy_scores(_errors(cliques, tables), cost)
-    for clique, error, table in zip(cliques, noisy, tables, strict=True):
-        beliefs[clique].update(float(error), deviation, table)
+    (noisy,) = curator.answer([_errors(cliques, tables)], cost)
+    for clique, error, table in zip(cliques, noisy.values, tables, strict=True):
+        beliefs[clique].update(float(error), noisy.sigma, table)
 
 
 def _errors(cliques: Sequence[Clique], tables: Sequence[FloatArray]) -> L1Error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha import __version__
-from kagemusha.certificate.certificate import ASSUMPTIONS, DISCOVERED_ASSUMPTIONS, Certificate
+from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.ledger.sqlite import open_ledger
@@ -30,7 +31,8 @@ from kagemusha.release.discovery import (
     require_discoverable,
     require_readable_open,
 )
-from kagemusha.schema import Schema
+from kagemusha.release.release import Release
+from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
 
@@ -63,16 +65,10 @@ def fit(
     """
     opened = _opened(table, schema)
     declared = opened.schema
+    budget = replace(budget, rows=declared.unit.max_rows)
     if synthesizer.private and not budget.is_finite:
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
-    derived = declared.derived_facts()
-    if derived and not allow_derived and synthesizer.private:
-        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
-        raise UndeclaredDomain(
-            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
-            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
-            "give private discovery a share of the budget"
-        )
+    derived = _derived(declared, allowed=allow_derived or not synthesizer.private)
     discovery: dict[str, Any] = {}
     if isinstance(opened, OpenTable):
         discovery = _discovery(declared, discover, budget, synthesizer.accounting)
@@ -81,10 +77,7 @@ def fit(
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         require_readable(opened)
     aside = float(discovery.get("delta_share", 0.0))
-    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
     name = dataset or _name_of(table, opened, needed=ledger is not None)
-    book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
-    noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
     spent = budget
     if simulation is not None or derived or not synthesizer.private:
@@ -96,48 +89,40 @@ def fit(
         policy=policy,
         method=synthesizer.name,
         budget=spent,
-        accounting=Accounting(budget_filter.accounting),
+        accounting=Accounting(synthesizer.accounting),
         key=key,
         details=details,
         delta_share=aside,
         fingerprint=opened.fingerprint(),
     )
-    record = book.open_release(request)
-    if isinstance(opened, OpenTable):
-        progress("discovering categories and bounds", 0.0)
-        finder = Finder(opened, budget_filter, book, record.id, noise)
-        try:
-            closed = close_schema(finder, discovery["discover"])
-        except UsageError:
-            book.close_release(record.id)  # a retry would find the same noise: what was not charged goes back
-            raise
-        curator, source = finder.curator(closed)
-    else:
-        source = opened
-        curator = Curator(source, budget_filter, book, record.id, noise)
-    if derived:
-        curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
-    fitted = synthesizer.build(curator, progress=progress)
+    book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
+    noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
+    with Release(request, Filter(budget, synthesizer.accounting, delta_share=aside), book, noise) as release:
+        if isinstance(opened, OpenTable):
+            progress("discovering categories and bounds", 0.0)
+            finder = Finder(opened, release)
+            curator, source = finder.curator(close_schema(finder, discovery["discover"]))
+        else:
+            curator, source = Curator(opened, release), opened
+        if derived:
+            curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
+        fitted = synthesizer.build(curator, progress=progress)
     certificate = Certificate(
         promised=budget,
-        accounting=budget_filter.accounting,
+        accounting=Accounting(synthesizer.accounting),
         method=synthesizer.name,
         parameters={**synthesizer.parameters(), **discovery},
-        events=curator.events,
-        simulated=curator.simulated,
+        events=release.events,
+        simulated=release.simulated,
         adaptive=synthesizer.adaptive,
         schema_digest=source.schema.digest(),
         dataset=Path(name).name,
         policy=policy,
-        release=record.id,
+        release=release.id,
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
-        assumptions=(
-            *(DISCOVERED_ASSUMPTIONS if discovery else ASSUMPTIONS),
-            *synthesizer.remarks(source.domain, budget),
-        ),
-    )
-    book.close_release(record.id)
+        unit_column=declared.unit.column,
+    ).with_assumptions(synthesizer.remarks(source.domain, budget))
     return Model(
         generator=fitted.generator,
         schema=source.schema,
@@ -149,6 +134,19 @@ def fit(
         ceilings=dict(fitted.ceilings),
         like=source.native_like(),
     )
+
+
+def _derived(schema: Schema, *, allowed: bool) -> Sequence[Fact]:
+    """Facts of the schema that were taken from the data; refused unless they are allowed to void the promise."""
+    derived = schema.derived_facts()
+    if derived and not allowed:
+        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
+        raise UndeclaredDomain(
+            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
+            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
+            "give private discovery a share of the budget"
+        )
+    return derived
 
 
 def _opened(table: Any, schema: Schema | None) -> Source | OpenTable:

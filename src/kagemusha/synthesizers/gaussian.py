@@ -17,9 +17,11 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.generation.gaussian import GaussianGeneration
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.moments import CrossMoments, Features, FirstMoments, features_of
+from kagemusha.queries.moments import UNIT, CrossMoments, FirstMoments
+from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
+from kagemusha.schema.features import Features, features_of
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
 from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
 
@@ -56,11 +58,14 @@ class Gaussian(Synthesizer):
         features = features_of(curator.schema)
         pairs = len(features) > 1
         progress("measuring sums", 0.1)
-        first, _ = curator.measure_query(FirstMoments(features), (self.means if pairs else 1.0) * curator.total)
+        (first,) = curator.answer([FirstMoments(features)], (self.means if pairs else 1.0) * curator.total)
         progress("measuring products", 0.3)
-        cross, noise = curator.measure_query(CrossMoments(features), curator.remaining) if pairs else (np.zeros(0), 0.0)
+        (cross,) = (
+            curator.answer([CrossMoments(features)], curator.remaining) if pairs else [NoisyVector(np.zeros(0), 0.0)]
+        )
         progress("fitting", 0.8)
-        return Fitted(normal(curator.domain, features, first, cross, noise=noise, rows=curator.public_rows()))
+        noisy = (first.values, cross.values)
+        return Fitted(normal(curator.domain, features, *noisy, noise=cross.sigma, rows=curator.public_rows()))
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """One covariance."""
@@ -111,7 +116,7 @@ class Stat(Synthesizer):
         features = features_of(curator.schema)
         table = curator.unprotected("stat publishes the exact mean and covariance, without noise")
         queries = FirstMoments(features), CrossMoments(features)
-        first, cross = (q.values(table.count(q.cliques())).astype(np.float64) * q.unit() for q in queries)
+        first, cross = (q.values(table.count(q.cliques())).astype(np.float64) * UNIT for q in queries)
         progress("done", 1.0)
         return Fitted(normal(curator.domain, features, first, cross))
 

@@ -63,7 +63,7 @@ class MST(Synthesizer):
         while edges := self._joining(domain, candidates, tree):
             ones = np.ones(len(edges))
             score = L1Error(edges, [expected[e] for e in edges], weights=ones, penalties=0 * ones)
-            tree.append(edges[curator.select(score, third / (len(domain) - 1))])
+            tree.append(edges[curator.choose(score, third / (len(domain) - 1))])
             choices.append(score)
             progress(f"edge {len(tree)}: {' × '.join(tree[-1])}", 0.3 + 0.4 * len(tree) / len(domain))
 
@@ -76,9 +76,7 @@ class MST(Synthesizer):
         ceilings: dict[Clique, float] = {}
         for score, pair in zip(choices, pairs, strict=True):
             # a later choice had weaker rivals and tells more
-            ceilings |= choice_ceilings(
-                score, pair, now, selection=third / (len(domain) - 1), adjacency=curator.adjacency
-            )
+            ceilings |= choice_ceilings(score, pair, now, selection=third / (len(domain) - 1), unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:

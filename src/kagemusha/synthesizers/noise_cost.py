@@ -7,26 +7,27 @@ from collections.abc import Sequence
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.schema.domain import Clique, Domain
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 """E|Z| of a standard normal."""
 
 
-def cell_error(adjacency: Adjacency, cost: float, mechanism: str = "gaussian") -> float:
+def cell_error(unit: PrivacyUnit, cost: float, mechanism: str = "gaussian") -> float:
     """Expected absolute noise in one cell of a marginal measured at this cost (in ρ)."""
-    sensitivity = counts_sensitivity(adjacency)
+    sensitivity = unit.sensitivity(COUNTS)
     if mechanism == "laplace":
         return sensitivity.l1 / math.sqrt(2 * cost)
     return MEAN_ABSOLUTE * math.sqrt(sensitivity.l2_squared / (2 * cost))
 
 
-def gaussian_sigma(adjacency: Adjacency, cost: float) -> float:
+def gaussian_sigma(unit: PrivacyUnit, cost: float) -> float:
     """Standard deviation of Gaussian noise on counts at this cost (in ρ)."""
-    return math.sqrt(counts_sensitivity(adjacency).l2_squared / (2 * cost))
+    return math.sqrt(unit.sensitivity(COUNTS).l2_squared / (2 * cost))
 
 
 def noise_of_pairs(
@@ -46,4 +47,4 @@ def noise_of_pairs(
         )
     # Σ σ_p n_p is least for ρ_p ∝ n_p^(2/3), and is then σ(ρ) (Σ n_p^(2/3))^(3/2)
     spread = math.pow(math.fsum(math.pow(domain.cells(pair), 2 / 3) for pair in pairs), 1.5)
-    return cell_error(budget.adjacency, cost) * spread / len(pairs)
+    return cell_error(budget.unit, cost) * spread / len(pairs)

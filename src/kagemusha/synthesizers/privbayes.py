@@ -97,7 +97,7 @@ class PrivBayes(Synthesizer):
 
         def choose(families: Sequence[Family]) -> Family:
             progress(f"choosing among {len(families)} families", 0.1)
-            return families[curator.select(NETWORK_SCORES[self.score](domain, families), each)]
+            return families[curator.choose(NETWORK_SCORES[self.score](domain, families), each)]
 
         network = growth.grow(choose)
 
@@ -116,7 +116,7 @@ class PrivBayes(Synthesizer):
         """Shares and time; the network itself is not known before."""
         self._require(domain)
         structure = self.structure if len(domain) > 1 else 0.0
-        counted = self._rows_share(domain, budget.adjacency.rows_are_public)
+        counted = self._rows_share(domain, budget.unit.rows_are_public)
         steps = [("number of rows", counted), ("structure", structure), ("conditionals", 1 - structure - counted)]
         degree = min(self.degree or MOST_PARENTS, len(domain) - 1)
         largest = sorted(domain.sizes, reverse=True)[: degree + 1]
@@ -141,7 +141,7 @@ class PrivBayes(Synthesizer):
         cost = measuring / len(domain)
         # a pure cost of ε buys the Laplace noise that ε²/2 buys under zCDP
         rho = cost if self.accounting is Accounting.ZCDP else cost**2 / 2
-        noise = cell_error(curator.adjacency, rho, self._mechanism)
+        noise = cell_error(curator.unit, rho, self._mechanism)
         most = MOST_BINARY_PARENTS if self.score == "f" else MOST_PARENTS
         return Growth(domain, most, max(1, rows or 1) / (self.usefulness * noise), self.max_cells)
 

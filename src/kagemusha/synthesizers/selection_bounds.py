@@ -14,7 +14,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.privacy.adjacency import Adjacency, counts_sensitivity
+from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.scores import L1Error
 from kagemusha.schema.domain import Clique
 
@@ -23,7 +24,7 @@ RISK = 0.05
 
 
 def choice_ceilings(
-    score: L1Error, noisy: NoisyMarginal, now: Mapping[Clique, FloatArray], *, selection: float, adjacency: Adjacency
+    score: L1Error, noisy: NoisyMarginal, now: Mapping[Clique, FloatArray], *, selection: float, unit: PrivacyUnit
 ) -> dict[Clique, float]:
     """For each candidate of a choice, the most that its L1 error can be, in records.
 
@@ -35,7 +36,7 @@ def choice_ceilings(
     spread = noisy.sigma * math.sqrt((1 - 2 / math.pi) * noisy.values.size)
     distance = float(np.abs(noisy.values - score.estimates[chosen]).sum())
     excess = float(score.weights[chosen]) * (distance + 2 * spread - float(score.penalties[chosen]))
-    sensitivity = float(score.weights.max()) * counts_sensitivity(adjacency).l1
+    sensitivity = float(score.weights.max()) * unit.sensitivity(COUNTS).l1
     luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(len(score.candidates) / RISK)
     return {
         clique: max(0.0, (excess + luck) / float(weight) + float(penalty)) + float(np.abs(old - now[clique]).sum())

@@ -11,7 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent, LaplaceEvent, ThresholdEvent
+from kagemusha.privacy.events import (
+    Event,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SampledGaussianEvent,
+    ThresholdEvent,
+)
 
 _LARGEST_LOSS = 500
 
@@ -46,7 +53,7 @@ class PLD:
         """The composed distribution of all events, or None when one of them has no guarantee."""
         from dp_accounting.pld import privacy_loss_distribution as pld
 
-        if any(event.rho is None for event in events):
+        if not all(event.is_protected for event in events):
             return None
         interval = self._interval or _interval(events)
         # Gaussian mechanisms compose exactly into one, whatever their scales
@@ -70,6 +77,12 @@ class PLD:
                 else pld.from_privacy_parameters(_pure(epsilon), value_discretization_interval=interval)
             )
             parts.append(one.self_compose(times) if times > 1 else one)
+        for event in events:
+            if isinstance(event, SampledGaussianEvent):
+                one = pld.from_gaussian_mechanism(
+                    event.noise, value_discretization_interval=interval, sampling_prob=event.rate, use_connect_dots=True
+                )
+                parts.append(one.self_compose(event.steps))
         whole = parts[0] if parts else pld.identity(value_discretization_interval=interval)
         for part in parts[1:]:
             whole = whole.compose(part)
@@ -96,6 +109,14 @@ def _pure(epsilon: float) -> Any:
 
 def _interval(events: Sequence[Event]) -> float:
     """A grid fine enough for the smallest event, coarse enough that the composed support stays manageable."""
-    rho = sum(float(event.rho or 0) for event in events)
+    rho = sum(_about_rho(event) for event in events)
     spread = rho + 20 * math.sqrt(2 * rho)
-    return min(1e-2, max(1e-6, spread / 2e5))
+    interval = min(1e-2, max(1e-6, spread / 2e5))
+    # rounding adds up over sampled steps, each of which loses little by itself
+    return min(interval, 1e-4) if any(isinstance(e, SampledGaussianEvent) for e in events) else interval
+
+
+def _about_rho(event: Event) -> float:
+    if isinstance(event, SampledGaussianEvent):
+        return event.steps * event.rate**2 * math.expm1(min(50.0, event.noise**-2)) / 2
+    return float(event.rho or 0)

@@ -20,16 +20,22 @@ class Accountant(Protocol):
 
 
 class Accounting(StrEnum):
-    """The accountings that have a filter: they stay valid when each step was chosen after seeing earlier answers."""
+    """What may stand behind a guarantee.
+
+    `zcdp`, `gdp` and `pure` have a filter: they stay valid when each step was chosen after seeing earlier answers.
+    `schedule` is numerical composition of steps that were all declared before the first one was made.
+    """
 
     ZCDP = "zcdp"
     GDP = "gdp"
     PURE = "pure"
+    SCHEDULE = "schedule"
 
 
 def accountant_for(accounting: Accounting) -> Accountant:
     """The accountant behind an accounting."""
     from kagemusha.privacy.accountants.gdp import GDP
+    from kagemusha.privacy.accountants.pld import PLD
     from kagemusha.privacy.accountants.pure import Pure
     from kagemusha.privacy.accountants.zcdp import ZCDP
 
@@ -37,5 +43,6 @@ def accountant_for(accounting: Accounting) -> Accountant:
         Accounting.ZCDP: ZCDP(),
         Accounting.GDP: GDP(),
         Accounting.PURE: Pure(),
+        Accounting.SCHEDULE: PLD(),
     }
     return accountants[accounting]

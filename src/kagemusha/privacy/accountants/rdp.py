@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
-from kagemusha.privacy.events import Event, LaplaceEvent
+from kagemusha.privacy.events import Event, SampledGaussianEvent
 
 ORDERS = tuple(
     sorted(
@@ -30,29 +30,6 @@ def rdp_epsilon(orders: Sequence[float], values: Sequence[float], delta: float) 
     return max(0.0, best)
 
 
-def pure_rdp(alpha: float, epsilon: float) -> float:
-    """The largest Rényi divergence of order α that ε-DP allows: randomised response.
-
-    The discrete Laplace mechanism attains it for a shift of one (its loss takes only the values ±1/b), so the
-    smaller formula for continuous Laplace noise would be wrong here.
-    """
-    agree, differ = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
-    a = alpha * agree + (1 - alpha) * differ
-    b = alpha * differ + (1 - alpha) * agree
-    high = max(a, b)
-    return (high + math.log(math.exp(a - high) + math.exp(b - high))) / (alpha - 1)
-
-
-def event_rdp(event: Event, alpha: float) -> float:
-    """The event's Rényi DP at order α."""
-    if event.rho is None:
-        return math.inf
-    zcdp = alpha * float(event.rho)
-    if isinstance(event, LaplaceEvent):
-        return min(zcdp, pure_rdp(alpha, float(event.pure_epsilon)))
-    return zcdp
-
-
 class RDP:
     """Adds Rényi divergences order by order."""
 
@@ -60,12 +37,22 @@ class RDP:
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together at δ."""
-        if any(event.rho is None for event in events):
+        if not all(event.is_protected for event in events):
             return math.inf
         left = delta - float(sum(event.delta for event in events))
-        linear = sum(float(e.rho or 0) for e in events if not isinstance(e, LaplaceEvent))
-        laplace = Counter(replace(e, what="") for e in events if isinstance(e, LaplaceEvent))
-        values = [
-            a * linear * (1 + 1e-12) + sum(times * event_rdp(e, a) for e, times in laplace.items()) for a in ORDERS
-        ]
-        return rdp_epsilon(ORDERS, values, left)
+        # sampled steps are exact at whole orders, and slow and loose between them
+        sampled = any(isinstance(event, SampledGaussianEvent) for event in events)
+        orders = tuple(a for a in ORDERS if a == int(a) and a <= 1024) if sampled else ORDERS
+        return rdp_epsilon(orders, renyi_curve(events, orders), left)
+
+
+def renyi_curve(events: Iterable[Event], orders: Sequence[float]) -> list[float]:
+    """Σ of the events' divergences at each order; equal events are worked out once."""
+    linear, others = Fraction(0), Counter[Event]()
+    for event in events:
+        if type(event).renyi is Event.renyi and event.rho is not None:
+            linear += event.rho
+        else:
+            others[event.cost_alone] += 1
+    rho = float(linear) * (1 + 1e-12)
+    return [a * rho + sum(times * event.renyi(a) for event, times in others.items()) for a in orders]

@@ -16,7 +16,7 @@ def _log_delta_at(alpha: float, rho: float, epsilon: float) -> float:
     return (alpha - 1) * (alpha * rho - epsilon) - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
 
 
-def _best_alpha(rho: float, epsilon: float) -> float:
+def best_order(rho: float, epsilon: float) -> float:
     """The minimiser of the bound over α, by bisection on the (increasing) derivative of its logarithm."""
 
     def slope(alpha: float) -> float:
@@ -40,7 +40,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     """The smallest δ for which ρ-zCDP implies (ε, δ)-DP by the formula above (at most 1)."""
     if rho <= 0:
         return 0.0
-    return min(1.0, math.exp(min(0.0, _log_delta_at(_best_alpha(rho, epsilon), rho, epsilon))))
+    return min(1.0, math.exp(min(0.0, _log_delta_at(best_order(rho, epsilon), rho, epsilon))))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

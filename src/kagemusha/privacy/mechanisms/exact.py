@@ -6,9 +6,11 @@ There is no seed here and no way to give one. Timing is not hardened (OpenDP doc
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
 
@@ -72,3 +74,22 @@ class ExactNoise:
 
         choose = make_noisy_max(_integers(), linf_distance(T="i64"), zero_concentrated_divergence(), scale=float(scale))
         return int(choose(scores))
+
+    def poisson_sample(self, rate: float, size: int) -> NDArray[np.bool_]:
+        """64 random bits for each person, below rate · 2⁶⁴ rounded down: the probability is never above `rate`."""
+        below = min(2**64 - 1, math.floor(math.ldexp(rate, 64)))
+        return _bits(size) < np.uint64(below) if rate < 1 else np.ones(size, dtype=np.bool_)
+
+    def fast_gaussian(self, sigma: float, size: int) -> IntArray:
+        """Inverse CDF of 53 random bits, both halves alike: right to 2⁻⁵³ in probability, up to 8.2 deviations."""
+        from scipy.special import ndtri
+
+        bits = _bits(size)
+        # the centre of one of 2⁵³ equal cells of (0, ½), and a sign
+        half = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-54
+        sign = np.where(bits & np.uint64(1), 1.0, -1.0)
+        return np.asarray(np.rint(sign * ndtri(half) * sigma), dtype=np.int64)
+
+
+def _bits(size: int) -> NDArray[np.uint64]:
+    return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kagemusha.arrays import IntArray
 
 
@@ -29,4 +32,12 @@ class Noise(Protocol):
 
     def noisy_max(self, scores: IntArray, scale: float) -> int:
         """Index of the largest score after Gumbel noise of `scale` (the exponential mechanism)."""
+        ...
+
+    def poisson_sample(self, rate: float, size: int) -> NDArray[np.bool_]:
+        """Which of `size` persons are in a sample: each with probability at most `rate`, independently."""
+        ...
+
+    def fast_gaussian(self, sigma: float, size: int) -> IntArray:
+        """Rounded Gaussian draws to the precision of a double, for training alone; see `release.training`."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
 
@@ -38,3 +39,11 @@ class SimulatedNoise:
     def noisy_max(self, scores: IntArray, scale: float) -> int:
         """Gumbel noise in floating point."""
         return int(np.argmax(scores.astype(float) / scale + self._rng.gumbel(size=len(scores))))
+
+    def poisson_sample(self, rate: float, size: int) -> NDArray[np.bool_]:
+        """Independent draws."""
+        return self._rng.random(size) < rate
+
+    def fast_gaussian(self, sigma: float, size: int) -> IntArray:
+        """As `rounded_gaussian`."""
+        return self.rounded_gaussian(sigma, size)

@@ -7,7 +7,6 @@ is asked only for what its smaller sets do not say.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -22,6 +21,7 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.reach import COUNTS
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.release.curator import Curator
@@ -101,12 +101,12 @@ class Kage(Synthesizer):
 
         progress("looking at pairs", 0.1)
         columns = NoisyColumns.of(marginals, rows)
-        typical = gaussian_sigma(curator.adjacency, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
+        typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
         groups = {n: merge_rare(columns.table(n), ALONE * typical, most=self._most(domain)) for n in domain}
         known = Gathered(domain, columns, groups)
-        noisy, deviation = curator.noisy_scores(_independence(known, pairs), shares["scores"] * curator.total)
+        (scores,) = curator.answer([_independence(known, pairs)], shares["scores"] * curator.total)
         queries = [known.query(pair, typical) for pair in pairs]
-        errors = shrunk(noisy, deviation)
+        errors = shrunk(scores.values, scores.sigma)
         choice = self._choose(curator, known, queries, errors)
         further = len(domain) > 2 and choice.predicted < PRECISE * columns.total * len(pairs)
 
@@ -116,7 +116,7 @@ class Kage(Synthesizer):
             marginals += measure_columns(curator, choice.columns * left)
             columns = NoisyColumns.of(marginals, rows)
         chosen = [queries[i] for i in choice.pairs]
-        measured = curator.measure_interactions(chosen, [share * left for share in choice.shares])
+        measured = curator.answer(chosen, [share * left for share in choice.shares])
         known = Gathered(domain, columns, groups, measured)
         progress("fitting", 0.3)
         fit = known.fit(max_cells=self.max_cells)
@@ -137,7 +137,7 @@ class Kage(Synthesizer):
             progress("fitting again", 0.7)
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
-        return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, noisy, deviation, groups))
+        return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, scores.values, scores.sigma, groups))
 
     def plan(self, domain: Domain, budget: Budget) -> Cost:
         """Sizes and time from the declared domain alone."""
@@ -180,10 +180,10 @@ class Kage(Synthesizer):
 
     def _choose(self, curator: Curator, known: Gathered, queries: Sequence[Interaction], errors: FloatArray) -> Choice:
         domain, left, total = curator.domain, curator.remaining, known.columns.total
-        raw = MEAN_ABSOLUTE * gaussian_sigma(curator.adjacency, left)
-        sensitivity = np.array([q.l2_squared(curator.adjacency) for q in queries], dtype=np.float64)
+        raw = MEAN_ABSOLUTE * gaussian_sigma(curator.unit, left)
+        sensitivity = np.array([curator.unit.sensitivity(q.reach).l2_squared for q in queries], dtype=np.float64)
         # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
-        weights = np.sqrt(sensitivity) / math.sqrt(_plain_l2(curator))
+        weights = np.sqrt(sensitivity / curator.unit.sensitivity(COUNTS).l2_squared)
         importance = np.array([self._importance(q.clique) for q in queries])
         sizes = np.array(domain.sizes, dtype=np.float64)
         useful = np.where(sensitivity > 0, errors * importance, 0.0)
@@ -211,10 +211,6 @@ class Kage(Synthesizer):
                 break
             best = larger
         return best
-
-
-def _plain_l2(curator: Curator) -> float:
-    return 2 * gaussian_sigma(curator.adjacency, 1.0) ** 2
 
 
 def _independence(known: Gathered, pairs: Sequence[Clique]) -> GroupedError:

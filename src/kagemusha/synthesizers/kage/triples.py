@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from kagemusha.graphical import GrowingTree
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.interactions import GroupedError, Interaction, NoisyInteraction, combined, grouped
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
@@ -52,26 +52,26 @@ def second_look(
     choice = TripleChoice((), ())
     if queries:
         score = _distances(known, fit, queries)
-        noisy, deviation = curator.noisy_scores(score, SCORES * curator.total)
+        (noisy,) = curator.answer([score], SCORES * curator.total)
         tree = GrowingTree(known.coarse, max_cells, [m.query.clique for m in known.interactions])
         # in records, the noise over all cells of an interaction is E|Z|·√(Δ²/2ρ)
         noise = kept * MEAN_ABSOLUTE
         choice = choose_triples(
             [q.clique for q in queries],
-            shrunk(noisy, deviation),
-            np.sqrt([float(q.l2_squared(curator.adjacency)) for q in queries]),
+            shrunk(noisy.values, noisy.sigma),
+            np.sqrt([float(curator.unit.sensitivity(q.reach).l2_squared) for q in queries]),
             np.array([importance(q.clique) for q in queries]),
             tree.add,
             columns=len(known.domain),
             noise=noise / math.sqrt(2 * curator.remaining),
             pair_noise={m.query.clique: noise * m.sigma * m.query.scale for m in known.interactions},
-            before=sum(_cost(m, curator.adjacency) for m in known.interactions) / curator.remaining,
+            before=sum(_cost(m, curator.unit) for m in known.interactions) / curator.remaining,
         )
     return _spend(curator, known, [queries[i] for i in choice.triples], choice)
 
 
 def _queries(curator: Curator, known: Gathered, strengths: Mapping[Clique, float]) -> list[Interaction]:
-    typical = gaussian_sigma(curator.adjacency, curator.remaining / len(known.domain))
+    typical = gaussian_sigma(curator.unit, curator.remaining / len(known.domain))
     queries = [known.query(t, typical) for t in candidate_triples(known.domain, strengths, COUNTED_CELLS)]
     return [q for q in queries if min(q.shape) > 1 and q.scale <= MOST_CELLS]
 
@@ -82,17 +82,17 @@ def _distances(known: Gathered, fit: InteractionFit, queries: list[Interaction])
     return GroupedError([q.clique for q in queries], [q.groups for q in queries], estimates)
 
 
-def _cost(measured: NoisyInteraction, adjacency: Adjacency) -> float:
+def _cost(measured: NoisyInteraction, unit: PrivacyUnit) -> float:
     """What a measurement was given (ρ)."""
-    return measured.query.l2_squared(adjacency) / (2 * (measured.sigma * measured.query.scale) ** 2)
+    return unit.sensitivity(measured.query.reach).l2_squared / (2 * (measured.sigma * measured.query.scale) ** 2)
 
 
 def _spend(curator: Curator, known: Gathered, triples: list[Interaction], choice: TripleChoice) -> Gathered:
     left = curator.remaining
-    before = [_cost(m, curator.adjacency) for m in known.interactions]
+    before = [_cost(m, curator.unit) for m in known.interactions]
     again = [choice.pairs * left * cost / sum(before) for cost in before] if choice.pairs else []
     pairs = [m.query for m in known.interactions[: len(again)]]
-    released = curator.measure_interactions([*triples, *pairs], [*(share * left for share in choice.shares), *again])
+    released = curator.answer([*triples, *pairs], [*(share * left for share in choice.shares), *again])
     new, repeated = released[: len(triples)], released[len(triples) :]
     merged = [combined(*two) for two in zip(known.interactions, repeated, strict=False)]
     return replace(known, interactions=[*(merged or known.interactions), *new])

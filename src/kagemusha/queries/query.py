@@ -1,0 +1,85 @@
+"""One question to a private table: what is counted, the exact answer in integers, and what one record can do to it.
+
+A query knows neither noise nor ledger, and nothing of adjacency: it says how far *one record* moves its answer, from
+whole numbers (`facts`) that stand on the certificate. `PrivacyUnit` turns that into a sensitivity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+from kagemusha.arrays import IntArray
+from kagemusha.marginals import Marginal
+from kagemusha.privacy.events import Asked, Fact
+from kagemusha.privacy.reach import reach_of
+from kagemusha.privacy.unit import Reach
+from kagemusha.schema.domain import Clique
+
+Released = TypeVar("Released", covariant=True)
+
+
+class Query(ABC, Generic[Released]):
+    """A vector of integers computed from exact marginals.
+
+    `kind` names it for ever (see `privacy.reach`), `proof` says why its reach holds. Everything a query is made of is
+    public: declared, or released before.
+    """
+
+    kind: ClassVar[str]
+    proof: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What is asked, in words for the certificate."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> Mapping[str, Fact]:
+        """The whole numbers (and names) that the reach follows from."""
+
+    @abstractmethod
+    def cliques(self) -> Sequence[Clique]:
+        """The marginals that must be counted, in the order `values` expects them."""
+
+    @abstractmethod
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """The exact, private answer; flat."""
+
+    @abstractmethod
+    def released(self, values: IntArray, deviation: float) -> Released:
+        """The noisy answer as the world may see it; `deviation` is that of the noise in an entry."""
+
+    def identity(self) -> Any:
+        """All that tells this question from others of its kind, as plain data; the numbers of a model are left out."""
+        return [list(clique) for clique in self.cliques()]
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far one record can move the answer."""
+        return reach_of(self.kind, self.facts)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What an event says about this query."""
+        text = json.dumps([self.kind, self.what, self.identity()], ensure_ascii=False, separators=(",", ":"))
+        return Asked.of(self.kind, self.facts, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+class Choice(Query[Released]):
+    """A query of one score a candidate, from which one candidate may be chosen."""
+
+    @property
+    @abstractmethod
+    def options(self) -> Sequence[tuple[str, ...]]:
+        """What each score stands for: the names that are stored when it is chosen."""
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """How many candidates there are."""
+        return {"candidates": len(self.options)}

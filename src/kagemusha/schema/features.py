@@ -1,0 +1,94 @@
+"""Columns as a few numbers each, their *features*: functions of codes, fixed by the declaration alone.
+
+A labelled column gives its one-hot code, a measured one its place between the bounds (−1 to 1) and, where values may be
+missing, whether it is. Sums and products of features over all records are sums over one- and two-way marginals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from kagemusha.arrays import IntArray
+from kagemusha.schema.columns import Modelled
+from kagemusha.schema.numeric import Measured
+from kagemusha.schema.schema import Schema
+
+STEPS = 2**10
+"""Features are multiples of 1/STEPS, so that every sum is an integer."""
+
+_PAIRS_OF_CODES = 1024
+"""Up to so many codes the distance between two records is looked up for every pair of codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """One column's features: a row for each code, in units of 1/STEPS."""
+
+    name: str
+    labelled: bool
+    table: IntArray
+
+    @classmethod
+    def of(cls, column: Modelled) -> Features:
+        """The features of a declared column."""
+        if not isinstance(column, Measured):
+            return cls(column.name, True, STEPS * np.eye(column.size, dtype=np.int64))
+        ends = np.append(column.starts[1:], column.high).astype(np.float64)
+        middle = (column.starts + ends) / 2 if column.high > column.low else column.starts.astype(np.float64)
+        width = float(column.high) - float(column.low) or 1.0
+        table = np.zeros((column.size, 1 + column.missing), dtype=np.int64)
+        table[: column.ordinary, 0] = np.rint(STEPS * np.clip(2 * (middle - float(column.low)) / width - 1, -1, 1))
+        if column.missing:
+            table[-1, 1] = STEPS
+        return cls(column.name, False, table)
+
+    @cached_property
+    def statistics(self) -> IntArray:
+        """What is summed over records for the column alone, in units of 1/STEPS²: features, and the place squared."""
+        linear = STEPS * self.table
+        return linear if self.labelled else np.column_stack([linear, self.table[:, 0] ** 2])
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest squared norm of a code's features."""
+        return int((self.table**2).sum(axis=1).max())
+
+    @cached_property
+    def largest_distance(self) -> int:
+        """The largest squared distance between two codes' statistics."""
+        rows = self.statistics
+        norms = (rows**2).sum(axis=1)
+        if self.labelled:
+            return 2 * int(norms.max())  # one-hot codes are orthogonal
+        if len(rows) > _PAIRS_OF_CODES:
+            return 4 * int(norms.max())
+        return int((norms[:, None] + norms[None, :] - 2 * rows @ rows.T).max())
+
+
+def features_of(schema: Schema) -> tuple[Features, ...]:
+    """Features of every modelled column."""
+    return tuple(map(Features.of, schema.modelled))
+
+
+def first_moment_facts(features: Sequence[Features]) -> Mapping[str, int | tuple[int, ...]]:
+    """Squared norms of what one record adds to the sums of features, and to the number of records."""
+    added = STEPS**4 + sum(int((f.statistics**2).sum(axis=1).max()) for f in features)
+    exchanged = sum(f.largest_distance for f in features)
+    entries = 1 + sum(f.statistics.shape[1] for f in features)
+    return {"added": (added,), "exchanged": (exchanged,), "entries": entries}
+
+
+def cross_moment_facts(features: Sequence[Features]) -> Mapping[str, int | tuple[int, ...]]:
+    """Squared norms of what one record adds to the sums of products of features."""
+    added = exchanged = entries = 0
+    for a, b in combinations(features, 2):
+        product = a.largest * b.largest
+        added += product
+        exchanged += (2 if a.labelled and b.labelled else 4) * product
+        entries += a.table.shape[1] * b.table.shape[1]
+    return {"added": (added,), "exchanged": (exchanged,), "entries": entries}
