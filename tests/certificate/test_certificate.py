@@ -16,8 +16,10 @@ from kagemusha.certificate.certificate import (
     DISCOVERED_ASSUMPTIONS,
     FIRST_FORMAT,
     FORMAT,
+    SECOND_FORMAT,
     Certificate,
     canonical,
+    scope,
 )
 from kagemusha.certificate.consequence import group_promise
 from kagemusha.certificate.page import fingerprint, render
@@ -27,8 +29,10 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
+    Asked,
     Event,
     ExponentialEvent,
+    Fact,
     GaussianEvent,
     LaplaceEvent,
     ThresholdEvent,
@@ -36,14 +40,18 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.reach import COUNTS
 from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
+from kagemusha.schema.features import features_of
 
 SCHEMA = Schema([Category("a", categories=("1", "3")), Category("b", categories=("2",))])
 
 
 def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) -> Certificate:
-    events: list[Event] = [GaussianEvent(what="counts of age", sigma=30.0, l2_squared=1)] * 3
-    events += [ExponentialEvent(what="best of 3", epsilon=0.05, candidates=3), *extra]
+    counts = Asked.of("counts", {"columns": ("a",)}, "")
+    errors = Asked.of("l1-error", {"candidates": 3}, "")
+    events: list[Event] = [GaussianEvent(what="counts of a", sigma=30.0, l2_squared=1, query=counts)] * 3
+    events += [ExponentialEvent(what="best of 3", epsilon=0.05, candidates=3, query=errors), *extra]
     return Certificate(
         promised=Budget(epsilon, 1e-9),
         accounting=Accounting.ZCDP,
@@ -58,6 +66,10 @@ def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) ->
         version="0.1.0",
         created="2026-11-15",
     )
+
+
+def asked(kind: str, **facts: Fact) -> Asked:
+    return Asked.of(kind, facts, "")
 
 
 def bundle(folder: Path, made: Certificate | None = None) -> Path:
@@ -142,7 +154,7 @@ def forge(path: Path, **changes: object) -> None:
         ({"totals__at delta": 1e-3}, "δ of the totals"),
         ({"totals__magic": 0.1}, "total under magic"),
         ({"totals": []}, "total under zcdp"),
-        ({"promised__adjacency": "replace"}, "sensitivities of counts"),
+        ({"promised__adjacency": "replace"}, "sensitivities"),
         ({"method__parameters__delta_share": "abc"}, "events within the promised budget"),
         ({"method__parameters__delta_share": -3e8}, "events within the promised budget"),
         ({"schema digest": "0" * 64}, "schema digest"),
@@ -243,17 +255,35 @@ def test_a_bundle_of_the_first_format_still_verifies(tmp_path: Path) -> None:
 def test_a_format_never_changes_its_sentences() -> None:
     """Released certificates hold these words and are checked for them; new words need a new format."""
     told = hashlib.sha256("\n".join((*ASSUMPTIONS, *DISCOVERED_ASSUMPTIONS)).encode()).hexdigest()
-    assert (FORMAT, told[:16]) == ("kagemusha-certificate/2", "110604bd8f37a7ea")
+    assert (FORMAT, told[:16]) == ("kagemusha-certificate/3", "110604bd8f37a7ea")
+    persons = "\n".join((*scope(FORMAT, 3, "id"), *scope(FORMAT, 3), *scope(SECOND_FORMAT)))
+    assert hashlib.sha256(persons.encode()).hexdigest()[:16] == "06f8f5234e801057"
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_both_adjacencies_and_discovery_verify(tmp_path: Path, adjacency: Adjacency) -> None:
     squared = PrivacyUnit(adjacency).sensitivity(COUNTS).l2_squared
+    sums = FirstMoments(features_of(SCHEMA))
+    moves = PrivacyUnit(adjacency).sensitivity(sums.reach)
     events = [
-        ThresholdEvent(what="values of a", sigma=900.0, l2_squared=squared, threshold=9000, failure=1e-11),
-        GaussianEvent(what="fine public grid of b", sigma=90.0, l2_squared=squared),
-        GaussianEvent(what="sums of features", sigma=9e4, l2_squared=12345),
-        LaplaceEvent(what="counts of a", scale=90.0, l1=PrivacyUnit(adjacency).sensitivity(COUNTS).l1),
+        ThresholdEvent(
+            what="values of a",
+            sigma=900.0,
+            l2_squared=squared,
+            threshold=9000,
+            failure=1e-11,
+            query=Asked.of("values", {"columns": ("a",)}, ""),
+        ),
+        GaussianEvent(
+            what="fine public grid of b", sigma=90.0, l2_squared=squared, query=asked("counts", columns=("b",))
+        ),
+        GaussianEvent(what="sums of features", sigma=9e9, l2_squared=moves.l2_squared, query=sums.asked),
+        LaplaceEvent(
+            what="counts of a",
+            scale=90.0,
+            l1=PrivacyUnit(adjacency).sensitivity(COUNTS).l1,
+            query=asked("counts", columns=("a",)),
+        ),
     ]
     found = replace(
         certificate(),

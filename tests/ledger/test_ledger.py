@@ -23,7 +23,8 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent
-from kagemusha.privacy.filter import UNIT, Cost, cost_of
+from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
+from kagemusha.privacy.spend import CapRule
 
 
 def request(
@@ -69,12 +70,28 @@ def test_closing_gives_back_what_was_never_charged() -> None:
     ledger.open_release(request("b", epsilon=0.9))
 
 
-def test_gaussian_histories_convert_by_gaussian_dp_and_mixed_ones_by_zcdp() -> None:
+def test_the_first_release_fixes_how_all_add_up() -> None:
     ledger = open_ledger()
-    ledger.set_cap(Cap("patients", "default", Budget(1.0, 1e-9)))
-    ledger.open_release(request("a", accounting=Accounting.GDP))  # its ρ is above the zCDP limit, but it fits
-    with pytest.raises(CapReached):
-        ledger.open_release(request("b", epsilon=0.01))
+    ledger.set_cap(Cap("patients", "default", Budget(2.0, 1e-9)))
+    assert ledger.caps()[0].rule is None
+    ledger.open_release(request("a", accounting=Accounting.GDP))
+    assert ledger.caps()[0].rule is CapRule.GDP
+    with pytest.raises(CapReached, match="--rule renyi"):
+        ledger.open_release(request("b", epsilon=0.01))  # discrete noise has no Gaussian-DP guarantee
+    ledger.open_release(request("c", epsilon=0.1, accounting=Accounting.PURE))  # a pure one is dominated by one
+    ledger.set_cap(Cap("patients", "default", Budget(2.0, 1e-9), CapRule.RENYI))
+    ledger.open_release(request("b", epsilon=0.01))
+    assert ledger.caps()[0].rule is CapRule.RENYI
+
+
+def test_a_cap_holds_a_first_release_of_its_own_size_in_every_accounting() -> None:
+    for accounting in (Accounting.ZCDP, Accounting.GDP):
+        ledger = open_ledger()
+        ledger.set_cap(Cap("patients", "default", Budget(1.0, 1e-9)))
+        ledger.open_release(request("a", accounting=accounting))
+        assert ledger.used(ledger.caps()[0]) == pytest.approx(1)
+        with pytest.raises(CapReached):
+            ledger.open_release(request("b", epsilon=0.01, accounting=accounting))
 
 
 def test_pure_caps_add_up_epsilons() -> None:
@@ -108,7 +125,7 @@ def test_a_pure_cap_over_an_older_history_that_is_not_pure_admits_nothing(tmp_pa
     ledger = SQLiteLedger(tmp_path / "ledger.db")
     ledger.open_release(request("a"))
     with sqlite3.connect(tmp_path / "ledger.db") as db:  # what earlier versions let through
-        db.execute("UPDATE caps SET epsilon = '5.0', delta = '0.0'")
+        db.execute("UPDATE caps SET epsilon = '5.0', delta = '0.0', rule = 'pure'")
     with pytest.raises(CapReached, match="pure"):
         ledger.open_release(request("b", epsilon=4.0, accounting=Accounting.PURE))
     assert ledger.used(ledger.caps()[0]) == float("inf")
@@ -119,12 +136,12 @@ def test_a_release_without_a_limit_takes_nothing_from_a_cap() -> None:
     cap = Cap("patients", "default", Budget(1.0, 1e-9))
     ledger.set_cap(cap)
     ledger.open_release(request("a", epsilon=float("inf")))
-    assert ledger.used(cap) == 0
+    assert ledger.used(ledger.caps()[0]) == 0
     ledger.open_release(request("b"))
-    assert ledger.used(cap) == pytest.approx(1)
+    assert ledger.used(ledger.caps()[0]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("accounting", list(Accounting))
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.GDP, Accounting.PURE])
 def test_the_largest_release_fits_and_a_larger_one_is_refused_by_name(accounting: Accounting) -> None:
     ledger = open_ledger()
     record = ledger.open_release(request("a", epsilon=4600.0, accounting=accounting))
@@ -138,8 +155,8 @@ def test_large_pure_steps_stay_within_what_was_reserved() -> None:
     record = ledger.open_release(request("a", epsilon=1000.0, accounting=Accounting.PURE))
     steps = [LaplaceEvent(what="counts", scale=1 / share, l1=1) for share in (600.0, 399.0, 0.5, 0.5)]
     for i, step in enumerate(steps):
-        ledger.charge(record.id, [(str(i), step, cost_of(step, Accounting.ZCDP))])
-    assert [s.units / UNIT for s in ledger.steps(record.id)] == pytest.approx([600, 399, 0.125, 0.125])
+        ledger.charge(record.id, [(str(i), step, cost_of(step, Accounting.PURE))])
+    assert [s.units / UNIT for s in ledger.steps(record.id)] == pytest.approx([600, 399, 0.5, 0.5])
 
 
 def test_a_cap_that_is_reached_names_the_ledger(tmp_path: Path) -> None:
@@ -250,9 +267,7 @@ def test_no_sequence_of_releases_passes_the_cap(asked: list[tuple[float, Account
         ledger.charge(record.id, [("k", event(), Cost(record.reserved // 2))])
         if close:
             ledger.close_release(record.id)
-    records = ledger.releases()
-    if records:
-        assert sum(r.held for r in records) <= cap.limit({r.accounting for r in records})
+    assert ledger.used(ledger.caps()[0]) <= 1
 
 
 WORKER = """
@@ -290,11 +305,10 @@ def test_eight_processes_and_forty_kills_never_pass_the_cap(tmp_path: Path) -> N
     one = request(epsilon=epsilon).reservation
     cap_epsilon = 0.05
     ledger = SQLiteLedger(path)
-    while Cap("patients", "default", Budget(cap_epsilon, 1e-9)).limit({Accounting.ZCDP}) < share * one:
+    while (limit := limit_of(Budget(cap_epsilon, 1e-9), Accounting.ZCDP).units) < share * one:
         cap_epsilon *= 1.001
-    cap = Cap("patients", "default", Budget(cap_epsilon, 1e-9))
-    ledger.set_cap(cap)
-    admitted = cap.limit({Accounting.ZCDP}) // one
+    ledger.set_cap(Cap("patients", "default", Budget(cap_epsilon, 1e-9)))
+    admitted = limit // one
     sigma = (1e15 / (2 * one)) ** 0.5 * 1.001
     script = WORKER.format(sigma=sigma, epsilon=epsilon)
     start = lambda: subprocess.Popen([sys.executable, "-c", script, str(path), str(out)])  # noqa: E731
@@ -323,7 +337,8 @@ def test_eight_processes_and_forty_kills_never_pass_the_cap(tmp_path: Path) -> N
     published = out.read_text().split()
     assert kills == 40
     assert len(records) == admitted
-    assert sum(r.held for r in records) <= cap.limit({Accounting.ZCDP})
+    assert sum(r.held for r in records) <= limit
+    assert ledger.used(ledger.caps()[0]) <= 1
     assert len(set(published)) == len(published) <= admitted
     charged = {r.id for r in records if r.charged > 0}
     assert set(published) <= charged

@@ -91,7 +91,7 @@ def test_a_wrong_budget_names_the_field(epsilon: float, delta: float, adjacency:
         Budget(epsilon, delta, adjacency)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("accounting", list(Accounting))
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.GDP, Accounting.PURE])
 def test_an_epsilon_too_large_to_be_counted_is_refused_with_the_range(accounting: Accounting) -> None:
     for epsilon in (1000.0, 4000.0):
         assert 0 < Filter(Budget(epsilon, 1e-9), accounting).limit.units < UNLIMITED

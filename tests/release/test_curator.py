@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -206,3 +207,45 @@ def test_unprotected_reads_are_events() -> None:
 def test_a_step_needs_a_positive_share(cost: float) -> None:
     with pytest.raises(UsageError, match="share"):
         make()[0].measure([("a",)], cost)
+
+
+def test_a_stored_choice_is_a_name_and_not_a_place() -> None:
+    """Another version may list the candidates in another order; the clique that was chosen stays chosen."""
+    curator, _, ledger = make(seed=3)
+    chosen = score().candidates[curator.choose(score(), 0.001)]
+    key = ledger.steps(ledger.releases()[0].id)[0].key
+    stored = ledger.answer(ledger.releases()[0].id, key)
+    assert stored is not None
+    assert tuple(json.loads(stored)) == chosen
+
+    class Reordered(L1Error):
+        """As a later version might list them, under the old name of the step."""
+
+        asked = score().asked
+
+    old = score()
+    turned = Reordered(old.candidates[::-1], old.estimates[::-1], old.weights[::-1], old.penalties[::-1])
+    again, spy, _ = make(ledger=ledger, seed=4)
+    assert turned.candidates[again.choose(turned, 0.001)] == chosen
+    assert spy.asked == []
+
+
+def test_another_question_or_another_version_is_another_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    curator, _, ledger = make()
+    curator.choose(score(), 0.001)
+    again, spy, _ = make(ledger=ledger)
+    other = L1Error(score().candidates[::-1], score().estimates[::-1], score().weights, score().penalties)
+    again.choose(other, 0.001)
+    assert spy.asked, "the same number of candidates is not the same question"
+    monkeypatch.setattr("kagemusha.release.release.__version__", "99")
+    later, spy, _ = make(ledger=ledger)
+    later.choose(score(), 0.001)
+    assert spy.asked, "an answer of another version may mean something else"
+
+
+def test_events_name_their_query_and_what_its_reach_follows_from() -> None:
+    curator, _, _ = make()
+    curator.measure([("a", "b")], 0.001)
+    curator.choose(score(), 0.001)
+    kinds = [(e.query.kind, dict(e.query.facts)) for e in curator._release.events if e.query is not None]
+    assert kinds == [("counts", {"columns": ("a", "b")}), ("l1-error", {"candidates": 3})]

@@ -12,9 +12,10 @@ from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.models.model import Model
 from kagemusha.models.normal import NormalGenerator
 from kagemusha.privacy.budget import Budget
-from kagemusha.queries.moments import CrossMoments, FirstMoments, features_of
+from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema import Integer, Real, Schema
 from kagemusha.schema.domain import Domain
+from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.contract import example_schema, example_table
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.gaussian import Gaussian, Stat, _factor, normal
@@ -62,7 +63,7 @@ def test_stat_says_that_it_protects_nobody() -> None:
 
 def test_gaussian_spends_its_budget_in_two_steps() -> None:
     certificate = fit(Gaussian(), example_table(), Budget(1.0, 1e-6), schema=example_schema()).certificate
-    assert [e.what for e in certificate.events] == [FirstMoments.name, CrossMoments.name]
+    assert [e.what for e in certificate.events] == [FirstMoments.what, CrossMoments.what]
     assert 0.999 < certificate.totals["gdp"] <= 1.0
 
 

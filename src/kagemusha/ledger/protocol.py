@@ -85,7 +85,7 @@ def reserved_spend(accounting: Accounting, units: int, schedule: Sequence[Event]
     if accounting is Accounting.GDP:
         return Spend(gaussian=amount)
     if accounting is Accounting.PURE:
-        return Spend.of([LaplaceEvent(what="", scale=float(1 / amount) * (1 - 1e-15), l1=1)])
+        return Spend.of([LaplaceEvent(what="", scale=float(UNIT), l1=units)])
     if accounting is Accounting.SCHEDULE:
         return Spend.of(schedule)
     return Spend(concentrated=amount)

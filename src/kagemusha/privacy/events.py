@@ -195,10 +195,6 @@ class ExponentialEvent(Event):
         """ε²/8 by bounded range (Cesar–Rogers 2021)."""
         return Fraction(self.epsilon) ** 2 / 8
 
-    def renyi(self, alpha: float) -> float:
-        """Never more than ε-DP allows."""
-        return min(super().renyi(alpha), pure_renyi(alpha, self.epsilon))
-
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdEvent(Event):

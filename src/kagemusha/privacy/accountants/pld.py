@@ -14,10 +14,8 @@ from typing import Any
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
-    GaussianEvent,
     LaplaceEvent,
     SampledGaussianEvent,
-    ThresholdEvent,
 )
 
 _LARGEST_LOSS = 500
@@ -57,7 +55,7 @@ class PLD:
             return None
         interval = self._interval or _interval(events)
         # Gaussian mechanisms compose exactly into one, whatever their scales
-        gaussian = sum(float(e.rho or 0) for e in events if isinstance(e, GaussianEvent | ThresholdEvent))
+        gaussian = sum(float(e.rho or 0) for e in events if not isinstance(e, LaplaceEvent | ExponentialEvent))
         parts: list[Any] = []
         if gaussian:
             parts.append(
@@ -78,7 +76,7 @@ class PLD:
             )
             parts.append(one.self_compose(times) if times > 1 else one)
         for event in events:
-            if isinstance(event, SampledGaussianEvent):
+            if isinstance(event, SampledGaussianEvent) and event.rho is None:
                 one = pld.from_gaussian_mechanism(
                     event.noise, value_discretization_interval=interval, sampling_prob=event.rate, use_connect_dots=True
                 )
@@ -113,10 +111,10 @@ def _interval(events: Sequence[Event]) -> float:
     spread = rho + 20 * math.sqrt(2 * rho)
     interval = min(1e-2, max(1e-6, spread / 2e5))
     # rounding adds up over sampled steps, each of which loses little by itself
-    return min(interval, 1e-4) if any(isinstance(e, SampledGaussianEvent) for e in events) else interval
+    return min(interval, 1e-4) if any(e.rho is None for e in events) else interval
 
 
 def _about_rho(event: Event) -> float:
-    if isinstance(event, SampledGaussianEvent):
+    if isinstance(event, SampledGaussianEvent) and event.rho is None:
         return event.steps * event.rate**2 * math.expm1(min(50.0, event.noise**-2)) / 2
     return float(event.rho or 0)
