@@ -14,7 +14,7 @@ import pytest
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError
 from kagemusha.proposal import propose
-from kagemusha.schema import Schema
+from kagemusha.schema import Schema, Unit
 from kagemusha.schema.lint import check
 
 ROWS = 400
@@ -131,3 +131,15 @@ def test_decimal_commas_are_suspected(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("weight;city\n71,5;Paris\n80,25;Lyon, Rhône\n66,0;Nice\n")
     warned = [f.column for f in check(propose(tmp_path / "people.csv")) if "decimal comma" in f.text]
     assert warned == ["weight"]
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_an_identifier_that_repeats_is_dropped_and_asks_for_a_unit(kind: type) -> None:
+    frame = pd.DataFrame({"patient_id": [kind(i // 3 + 1000) for i in range(600)], "sex": ["F", "M"] * 300})
+    draft = propose(frame)
+    assert draft["patient_id"].kind == "drop"
+    assert "several rows" in draft["patient_id"].reason  # type: ignore[attr-defined]
+    (warning,) = [f for f in check(draft) if f.level == "warning"]
+    assert warning.column == "patient_id"
+    assert "[unit]" in warning.text
+    assert not [f for f in check(draft.with_unit(Unit("patient_id", 3))) if f.level == "warning"]

@@ -21,6 +21,7 @@ from kagemusha.schema import (
     Real,
     Schema,
     Surrogate,
+    Unit,
 )
 from kagemusha.schema.lint import check
 
@@ -164,3 +165,30 @@ def test_importing_the_schema_loads_no_engine():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_unit_survives_the_journey_and_changes_the_digest() -> None:
+    unit = SCHEMA.with_unit(Unit("sex", 3))
+    assert Schema.loads(unit.dumps()) == unit == Schema.from_json(unit.to_json())
+    assert "[unit]" in unit.dumps()
+    assert "[unit]" not in SCHEMA.dumps()
+    assert len({SCHEMA.digest(), unit.digest(), SCHEMA.with_unit(Unit(max_rows=3)).digest()}) == 3
+    for changed in (unit.confirm(), unit.with_columns(Drop("more")), unit.replace("sex", missing=False, derived=())):
+        assert changed.unit == unit.unit
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[unit]\nmax_rows = 0", "max_rows"),
+        ("[unit]\nmax_rows = 1.5", "max_rows"),
+        ("[unit]\nmax_rows = true", "max_rows"),
+        ('[unit]\ncolumn = "b"', "'b'"),
+        ("[unit]\ncolumn = 3", "column"),
+        ("[unit]\nrows = 3", "rows"),
+        ("unit = 3", "unit"),
+    ],
+)
+def test_a_wrong_unit_names_its_field(text: str, named: str) -> None:
+    with pytest.raises(SchemaError, match=named):
+        Schema.loads(f'{text}\n[columns.a]\nkind = "drop"\n')

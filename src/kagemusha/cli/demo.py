@@ -25,7 +25,7 @@ def demo(
 ) -> None:
     """See it work on the RAND Health Insurance Experiment: synthesised, certified, verified.
 
-    20,190 rows that ship with statsmodels, each a person in one year; the promise covers each row.
+    20,190 rows that ship with statsmodels, each a person in one of up to five years; the promise covers all rows of a person.
     """
     import shutil
 

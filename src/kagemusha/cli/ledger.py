@@ -24,8 +24,6 @@ Beside = Annotated[
 @app.command()
 def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     """List every cap and every release, and what is left."""
-    from kagemusha.privacy.filter import UNIT
-
     book = _open(ledger_path(ledger, data))
     content = _content(book)
     if as_json:
@@ -34,7 +32,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
     say(f"Ledger {plain(book.path)}")
     say_table(
         "Caps",
-        ["data set", "policy", "ε", "δ", "adjacency", "used"],
+        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used"],
         [
             [
                 c["dataset"],
@@ -42,14 +40,15 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 f"{c['epsilon']:g}",
                 f"{c['delta']:g}",
                 c["adjacency"],
-                "not all pure" if c["used"] is None else f"{100 * c['used']:.1f}%",
+                c["rule"] or "(the first release decides)",
+                "more than it can hold" if c["used"] is None else f"{100 * c['used']:.1f}%",
             ]
             for c in content["caps"]
         ],
     )
     say_table(
         "Releases",
-        ["release", "data set", "method", "ε", "δ", "ρ", "state", "opened"],
+        ["release", "data set", "method", "ε", "δ", "accounting", "state", "opened"],
         [
             [
                 r["id"],
@@ -57,7 +56,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 r["method"],
                 f"{r['epsilon']:g}",
                 f"{r['delta']:g}",
-                f"{r['held'] / UNIT:.4g}",
+                r["accounting"],
                 r["state"],
                 r["opened_at"][:10],
             ]
@@ -75,6 +74,14 @@ def cap(
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
     policy: Policy = "default",
+    max_rows: Annotated[int, typer.Option(help="Rows of one person that the promise covers, as in the schema.")] = 1,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="How releases add up: gdp (Gaussian ones, tightest), zcdp, renyi (every kind) or pure (δ = 0). "
+            "By default the first release decides. Choose before it is made."
+        ),
+    ] = None,
     ledger: LedgerOption = None,
 ) -> None:
     """Set the most that all releases of a data set may cost together.
@@ -83,12 +90,14 @@ def cap(
     """
     from kagemusha.ledger.cap import Cap
     from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.spend import CapRule
 
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
-    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency), max_rows)
+    adding = None if rule is None else CapRule.named(rule)
     where = ledger_path(ledger, dataset)
     made = "" if where.exists() else " (new)"
-    SQLiteLedger(where).set_cap(Cap(name, policy, budget))
+    SQLiteLedger(where).set_cap(Cap(name, policy, budget, adding))
     say(plain(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}"))
 
 
@@ -158,7 +167,8 @@ def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
                 "policy": one.policy,
                 "epsilon": one.budget.epsilon,
                 "delta": one.budget.delta,
-                "adjacency": str(one.budget.adjacency),
+                "adjacency": str(one.budget.unit),
+                "rule": one.rule,
                 "used": used if math.isfinite(used) else None,
             }
         )

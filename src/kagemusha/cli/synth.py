@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,11 @@ from kagemusha.errors import UsageError
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.progress import part
 from kagemusha.synthesizers.registry import DEFAULT, names
+
+if TYPE_CHECKING:
+    from kagemusha.privacy.accountants import Accounting
+    from kagemusha.privacy.budget import Budget
+    from kagemusha.schema import Unit
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
 
@@ -49,7 +54,7 @@ def plan(
 
     check_rows(rows)
     declared = Schema.load(schema)
-    budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+    budget = Budget(epsilon, delta, Adjacency.named(adjacency), declared.unit.max_rows)
     synthesizer = create(method, **parse_options(option))
     cost = synthesizer.plan(declared.domain, budget)
     limit = Filter(budget, synthesizer.accounting)
@@ -58,7 +63,7 @@ def plan(
         say_json(
             {
                 "method": method,
-                "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency},
+                "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
                 "accounting": synthesizer.accounting,
                 "total": limit.total,
                 "split": dict(cost.steps),
@@ -74,6 +79,7 @@ def plan(
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
+    say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
     say(
         f"Columns     {len(declared.domain)} ({plain(', '.join(declared.domain.names[:8]))}{', …' if len(declared.domain) > 8 else ''})"
     )
@@ -91,6 +97,24 @@ def plan(
             f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {plain(schema)}`"
         )
     say("Nothing was read and nothing was spent.")
+
+
+def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
+    """Whom the promise is about, and what that costs."""
+    from kagemusha.certificate.consequence import group_promise
+    from kagemusha.privacy.budget import Budget
+
+    if not unit:
+        return "single rows: someone with several rows is protected less. If persons have several, declare [unit] in the schema"
+    whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
+    if unit.max_rows == 1:
+        return f"{whose}, with one row of each: the noise is that of a promise about single rows"
+    single = Budget(budget.epsilon, budget.delta, budget.adjacency)
+    same = group_promise(single, accounting, unit.max_rows).epsilon
+    return (
+        f"{whose}, up to {unit.max_rows} rows each: {unit.max_rows} times the noise of a promise about single rows, which at "
+        f"the same ε would be worth ε = {same:.3g} to a person. A smaller max_rows means less noise, and more rows left out"
+    )
 
 
 def _duration(seconds: float) -> str:
@@ -215,7 +239,9 @@ def synth(
     if certificate.broken_because:
         say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
     else:
-        say(f"Promise kept: {budget.in_words()}. Ledger: {plain(where)}")
+        say(
+            f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(where)}"
+        )
 
 
 def _require_writable(folder: Path) -> None:

@@ -51,7 +51,7 @@ def verify(
         wrong = ", ".join(check.what for check in checks if not check.passed)
         raise VerifyError(f"{path}: does not hold: {wrong}")
     if not as_json:
-        promise = f"ε = {read.epsilon:g}, δ = {read.promised.delta:g}, {read.promised.adjacency} adjacency"
+        promise = f"{read.promised.in_words()}: about one {read.of_whom}"
         say(
             f"[bold]{promise}[/]"
             if not read.broken_because

@@ -10,6 +10,7 @@ from typing import Any
 
 from kagemusha.schema.columns import Column, Drop
 from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.lint import looks_like_identifier
 from kagemusha.schema.numeric import EXACT, Integer, Real
 from kagemusha.schema.temporal import Date, Datetime, Moment
 
@@ -32,6 +33,7 @@ MIXED = "values of mixed or nested types"
 NOTHING = "no value seen"
 NAMES = "many different texts: an identifier or free text"
 NUMBERS = "every number occurs once: an identifier"
+REPEATS = "an identifier that occurs in several rows: persons have several"
 
 
 def draft_column(name: str, values: Any) -> Column:
@@ -73,6 +75,8 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     if form is not None:
         moments = [datetime.strptime(word, form) for word in words]
         return _moments(name, moments, said_gaps, form, timed="%H" in form)
+    if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:
+        return _drop(name, REPEATS)
     if all(map(WHOLE.fullmatch, words)):
         return _numbers(name, [float(word) for word in words], said_gaps, all_distinct=len(words) == rows)
     if all(map(REAL.fullmatch, words)) and not any(re.match(r"[+-]?0[0-9]", word) for word in words):
@@ -96,6 +100,8 @@ def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | N
     low, high = min(finite), max(finite)
     if all_distinct is None:
         all_distinct = len(set(finite)) == len(numbers)
+    if looks_like_identifier(name) and not all_distinct and len(set(finite)) > FEW_NUMBERS:
+        return _drop(name, REPEATS)
     dense = high - low < 2 * len(finite) or name.lower().endswith("id")
     if max(abs(low), abs(high)) > EXACT / 16 or (all_distinct and dense and len(finite) > FEW_NUMBERS):
         return _drop(name, NUMBERS)

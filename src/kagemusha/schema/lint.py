@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from kagemusha.schema.columns import Modelled
 from kagemusha.schema.labels import Category
 from kagemusha.schema.numeric import Measured, Real
 from kagemusha.schema.schema import Schema
@@ -43,6 +44,7 @@ def check(schema: Schema) -> list[Finding]:
     for fact in schema.open_facts():
         text = f"{fact.field} is not declared: declare it, or give private discovery a share of the budget"
         findings.append(Finding(fact.column, "open", text))
+    findings += _unit_findings(schema)
     for column in schema.modelled:
         if _NUMBER.fullmatch(column.name):
             findings.append(Finding(column.name, "warning", _HEADLESS))
@@ -50,6 +52,28 @@ def check(schema: Schema) -> list[Finding]:
             texts = [*_size_texts(column.size, column), *_decimal_texts(column), *_comma_texts(column)]
             findings += [Finding(column.name, "warning", text) for text in texts]
     return findings
+
+
+_IDENTIFIER = re.compile(r"(?i)(^|[_\W])(id|nr|no|number|mrn|ssn|key|uuid|pid|patient|person|subject|case)$|ID$|Id$")
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column's name says that it tells persons apart."""
+    return _IDENTIFIER.search(name) is not None
+
+
+def _unit_findings(schema: Schema) -> list[Finding]:
+    """Where a column seems to name persons and nobody has said whether they have several rows."""
+    if schema.unit:
+        return []
+    named = [c for c in schema if not isinstance(c, Modelled) and looks_like_identifier(c.name)]
+    # the draft says so where values were seen to repeat
+    named.sort(key=lambda c: "several rows" not in getattr(c, "reason", ""))
+    text = (
+        "it seems to tell persons apart, and no [unit] is declared: the promise is then about single rows. If a person may "
+        'have several, add [unit] with column = "{}" and max_rows; if not, nothing is to be done'
+    )
+    return [Finding(c.name, "warning", text.format(c.name)) for c in named[:1]]
 
 
 def _derived_text(fields: tuple[str, ...]) -> str:
