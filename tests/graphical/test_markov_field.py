@@ -79,37 +79,19 @@ def test_condition_is_exact(name):
     model = field(name)
     _, table = joint(DOMAIN, model.potentials)
     cross = np.add.outer(np.arange(3), np.arange(3)) != 2
-    narrowed = model.condition({"b": [0, 3], "d": np.array([True, False, True, True, False]), ("a", "f"): cross})
+    soft = np.array([1, 0, 0.25, 1, 0])
+    narrowed = model.given({("b",): np.isin(np.arange(4), [0, 3]), ("d",): soft, ("a", "f"): cross})
     allowed = expand(DOMAIN, ("b",), np.isin(np.arange(4), [0, 3]))
-    allowed = allowed * expand(DOMAIN, ("d",), np.array([1, 0, 1, 1, 0])) * expand(DOMAIN, ("a", "f"), cross)
+    allowed = allowed * expand(DOMAIN, ("d",), soft) * expand(DOMAIN, ("a", "f"), cross)
     kept = 100 * table * allowed
     assert narrowed.total == pytest.approx(kept.sum())
     for clique in combinations(DOMAIN.names, 2):
         np.testing.assert_allclose(narrowed.project(clique), marginal(DOMAIN, kept, clique), rtol=1e-9, atol=1e-12)
 
 
-def test_condition_may_name_a_pair_in_any_order():
-    model = field("chain")
-    mask = np.zeros((4, 3), dtype=bool)
-    mask[2, 1] = True
-    assert model.condition({("b", "a"): mask}).project(("a", "b"))[1, 2] == pytest.approx(
-        model.project(("a", "b"))[1, 2]
-    )
-
-
-@pytest.mark.parametrize(
-    ("evidence", "message"),
-    [
-        ({"z": [0]}, "no column named 'z'"),
-        ({"a": [3]}, "codes must lie in 0 … 2"),
-        ({"a": []}, "rules out every row"),
-        ({("a", "b"): np.ones((4, 3), bool)}, r"shape \(3, 4\)"),
-        ({("a", "b"): [0, 1]}, "boolean table"),
-    ],
-)
-def test_bad_evidence(evidence, message):
-    with pytest.raises(UsageError, match=message):
-        field("chain").condition(evidence)
+def test_evidence_that_rules_out_everybody_is_refused():
+    with pytest.raises(UsageError, match="rules out every row"):
+        field("chain").given({("a",): np.zeros(3)})
 
 
 @pytest.mark.parametrize("name", CLIQUE_SETS)

@@ -13,7 +13,6 @@ from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import MarkovField
 from kagemusha.models import Model
 from kagemusha.models.conditions import read_where
-from kagemusha.models.markov import condition
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
 from kagemusha.schema.domain import Domain
@@ -168,7 +167,7 @@ def test_a_condition_that_ties_too_much_together_is_refused_with_the_size() -> N
     assert condition(field, {}).tree.cells == field.tree.cells
     tied = {pair: np.ones((40, 40)) for pair in combinations(names, 2)}
     with pytest.raises(ModelTooLarge):
-        condition(field, tied)
+        field.given(tied)
 
 
 def test_a_normal_model_does_not_search_for_ever() -> None:

@@ -9,10 +9,12 @@ zero) passes through.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.graphical.program import ADD, MULTIPLY, SET, ProgramWriter, Table, fold_plan
 from kagemusha.schema.domain import Clique
@@ -68,11 +70,20 @@ class BeliefPropagation:
     def pack(self, tables: Mapping[Clique, FloatArray] | Sequence[FloatArray]) -> FloatArray:
         """One flat vector from one array a clique (axes in domain order); cliques left out of a mapping are 0."""
         flat = np.zeros(self.size)
+        self._fill(flat, tables)
+        return flat
+
+    def pack_integers(self, tables: Sequence[IntArray]) -> IntArray:
+        """The same for one array of whole numbers a clique."""
+        flat = np.zeros(self.size, dtype=np.int64)
+        self._fill(flat, tables)
+        return flat
+
+    def _fill(self, flat: NDArray[Any], tables: Mapping[Clique, NDArray[Any]] | Sequence[NDArray[Any]]) -> None:
         for i, (clique, table) in enumerate(zip(self.cliques, self._theta, strict=True)):
             source = tables.get(clique) if isinstance(tables, Mapping) else tables[i]
             if source is not None:
                 table.view(flat, self.tree.domain)[...] = source
-        return flat
 
     def unpack(self, flat: FloatArray) -> list[FloatArray]:
         """One array a clique, axes in domain order (copies)."""

@@ -93,7 +93,7 @@ def estimate(
     start = twin = np.zeros(inference.size)
     if warm_start is not None:
         start = _start(inference, merged, warm_start.potentials)
-        twin = _start(inference, merged, warm_start.__dict__.get("_twin", warm_start.potentials))
+        twin = _start(inference, merged, warm_start.twin or warm_start.potentials)
 
     def oracle(theta: FloatArray) -> tuple[float, FloatArray]:
         return inference(theta + wall)
@@ -110,13 +110,17 @@ def estimate(
         progress=progress,
     )
     theta = solution.theta + wall
-    model = MarkovField(domain, count, tree, dict(zip(cliques, inference.unpack(theta), strict=True)))
-    # Hand over what the next estimate or the first query would otherwise compute again.
     log_z, _ = inference(theta)
     if log_z == -np.inf:
         raise UsageError("the structural zeros rule out every row")
-    model.__dict__["_calibrated"] = (log_z, inference.clique_marginals())
-    model.__dict__["_twin"] = dict(zip(cliques, inference.unpack(solution.twin), strict=True))
+    model = MarkovField(
+        domain,
+        count,
+        tree,
+        dict(zip(cliques, inference.unpack(theta), strict=True)),
+        calibration=(log_z, inference.clique_marginals()),
+        twin=dict(zip(cliques, inference.unpack(solution.twin), strict=True)),
+    )
     return Estimate(model, solution.loss, solution.losses, solution.passes, solution.converged)
 
 

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from kagemusha.graphical.compiled import compiled
+from kagemusha.graphical.program import ADD, CLEAR, LOG_SUM_EXP, MULTIPLY, SET
 
 # Reassociation lets reductions use vector registers; infinities and NaN keep their meaning (structural zeros).
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -104,13 +105,13 @@ def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
     table = buf[big : big + n]
     if stride == 0:
         value = buf[small]
-        if op == 0:
+        if op == SET:
             for j in range(n):
                 table[j] = value
-        elif op == 1:
+        elif op == ADD:
             for j in range(n):
                 table[j] += value
-        elif op == 2:
+        elif op == MULTIPLY:
             for j in range(n):
                 table[j] *= value
         else:
@@ -120,13 +121,13 @@ def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
             buf[small] += total
     else:
         other = buf[small : small + n]
-        if op == 0:
+        if op == SET:
             for j in range(n):
                 table[j] = other[j]
-        elif op == 1:
+        elif op == ADD:
             for j in range(n):
                 table[j] += other[j]
-        elif op == 2:
+        elif op == MULTIPLY:
             for j in range(n):
                 table[j] *= other[j]
         else:
@@ -141,7 +142,7 @@ def run(program, buf):  # type: ignore[no-untyped-def]
     at = 0
     while at < program.size:
         op = program[at]
-        if op == 4:
+        if op == LOG_SUM_EXP:
             _log_sum_exp(
                 buf,
                 program[at + 1],
@@ -153,7 +154,7 @@ def run(program, buf):  # type: ignore[no-untyped-def]
             )
             at += 7
             continue
-        if op == 5:
+        if op == CLEAR:
             cleared = buf[program[at + 1] : program[at + 1] + program[at + 2]]
             for j in range(cleared.size):
                 cleared[j] = 0.0

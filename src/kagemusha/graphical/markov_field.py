@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
@@ -21,6 +20,10 @@ QUERY_CELLS = 1 << 27
 """No table of a query grows beyond this many cells (1 GiB)."""
 
 
+Calibration = tuple[float, list[FloatArray]]
+"""Log Z, and the probabilities over each clique of the tree."""
+
+
 @dataclass(frozen=True, eq=False)
 class MarkovField:
     """A frozen graphical model. Parameters live on the cliques they came from, not on those of the tree."""
@@ -30,6 +33,10 @@ class MarkovField:
     tree: JunctionTree
     potentials: Mapping[Clique, FloatArray]
     """Log potentials θ, axes in domain order; -inf marks a combination that cannot occur."""
+    calibration: Calibration | None = field(default=None, repr=False)
+    """What belief propagation says of the potentials, where whoever made the model knows it already."""
+    twin: Mapping[Clique, FloatArray] | None = field(default=None, repr=False)
+    """Where the fit's twin path ended (see `solver`), for an estimate that starts from this one."""
 
     @classmethod
     def build(
@@ -44,7 +51,9 @@ class MarkovField:
         return cls(domain, float(total), junction_tree(domain, potentials, max_cells=max_cells), dict(potentials))
 
     @cached_property
-    def _calibrated(self) -> tuple[float, list[FloatArray]]:
+    def _calibrated(self) -> Calibration:
+        if self.calibration is not None:
+            return self.calibration
         inference = BeliefPropagation(self.tree, self.potentials)
         log_z, _ = inference(inference.pack(self.potentials))
         return log_z, inference.clique_marginals()
@@ -78,24 +87,21 @@ class MarkovField:
             score += table[tuple(codes[:, self.domain.axis(name)] for name in clique)]
         return score
 
-    def condition(self, evidence: Mapping[str | Clique, ArrayLike], *, max_cells: int | None = None) -> MarkovField:
-        """The model given that every piece of evidence holds; `total` shrinks by the evidence's probability.
+    def given(self, evidence: Mapping[Clique, FloatArray], *, max_cells: int | None = None) -> MarkovField:
+        """The model given soft evidence, exactly: its density times the evidence's weights (0 to 1), renormalised.
 
-        Evidence on one attribute is a boolean mask over its codes or a list of allowed codes; evidence on a
-        clique is a boolean table over it. Raises `UsageError` if nothing is left.
+        `total` shrinks by the evidence's probability. Raises `UsageError` if nothing is left.
         """
         potentials = dict(self.potentials)
-        for key, allowed in evidence.items():
-            clique, mask = _mask(self.domain, key, allowed)
-            wall = np.where(mask, 0.0, -np.inf)
-            potentials[clique] = potentials[clique] + wall if clique in potentials else wall
+        with np.errstate(divide="ignore"):
+            for clique, weights in evidence.items():
+                # a combination that is ruled out gets the potential −∞
+                potentials[clique] = potentials.get(clique, 0.0) + np.log(weights)
         narrowed = MarkovField.build(self.domain, self.total, potentials, max_cells=max_cells)
         if narrowed.log_partition == -np.inf:
-            raise UsageError("the condition rules out every row of the model")
+            raise UsageError("where: no double can fulfil this condition; it rules out every row of the model")
         share = float(np.exp(narrowed.log_partition - self.log_partition))
-        smaller = MarkovField(self.domain, self.total * share, narrowed.tree, potentials)
-        smaller.__dict__["_calibrated"] = narrowed._calibrated
-        return smaller
+        return replace(narrowed, total=self.total * share, calibration=narrowed._calibrated)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         """(JSON-able metadata, named arrays) from which `from_arrays` rebuilds the model."""
@@ -119,22 +125,3 @@ class MarkovField:
             raise ValueError(f"array {missing[0]} is missing")
         tables = (np.asarray(arrays[f"potential.{i}"], dtype=np.float64) for i in range(len(cliques)))
         return cls.build(domain, float(metadata["total"]), dict(zip(cliques, tables, strict=True)), max_cells=max_cells)
-
-
-def _mask(domain: Domain, key: str | Clique, allowed: ArrayLike) -> tuple[Clique, Any]:
-    """The clique and boolean table of one piece of evidence, axes in domain order."""
-    names = (key,) if isinstance(key, str) else tuple(key)
-    unknown = [name for name in names if name not in domain]
-    if unknown:
-        raise UsageError(f"condition: no column named {unknown[0]!r}")
-    given = np.asarray(allowed)
-    if given.dtype != np.bool_ and len(names) == 1:
-        if given.size and (given.min() < 0 or given.max() >= domain.size(names[0])):
-            raise UsageError(f"condition on {names[0]!r}: codes must lie in 0 … {domain.size(names[0]) - 1}")
-        mask = np.zeros(domain.size(names[0]), dtype=bool)
-        mask[given.astype(np.int64)] = True
-        given = mask
-    if given.dtype != np.bool_ or given.shape != domain.shape(names):
-        raise UsageError(f"condition on {names}: a boolean table of shape {domain.shape(names)} is needed")
-    clique = domain.canonical(names)
-    return clique, given.transpose([names.index(name) for name in clique])

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.arrays import IntArray
 from kagemusha.schema.domain import Clique, Domain
 
 SET, ADD, MULTIPLY, SUM, LOG_SUM_EXP, CLEAR = range(6)
@@ -32,7 +34,7 @@ class Table:
         """One past the last cell."""
         return self.start + self.cells
 
-    def view(self, buffer: FloatArray, domain: Domain) -> FloatArray:
+    def view(self, buffer: NDArray[Any], domain: Domain) -> NDArray[Any]:
         """The table as an array with its axes in domain order (no copy)."""
         cells = buffer[self.start : self.stop].reshape(domain.shape(self.axes))
         order = sorted(range(len(self.axes)), key=lambda i: domain.axis(self.axes[i]))

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import UsageError
 from kagemusha.graphical import MarkovField, Measurement, sample_refined
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Arrays, Evidence
 from kagemusha.schema.domain import Clique, Domain
+
+MOST_CELLS = 1 << 26
+"""Cells of the tree of a model under a condition: half a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,10 @@ class MarkovGenerator:
 
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Synthetic codes; with `where`, from the exact conditional distribution."""
-        field = condition(self.field, where) if where else self.field
+        field = self.field
+        if where:
+            # a condition may tie columns together that the model holds apart
+            field = field.given(where, max_cells=max(MOST_CELLS, field.tree.cells))
         shown = field.domain.names[: len(field.domain) - len(self.hidden)]
         return sample_refined(field, rows, rng=rng, columns=shown)[:, : len(shown)]
 
@@ -68,22 +73,3 @@ class MarkovGenerator:
 def measurements_of(marginals: Sequence[NoisyMarginal]) -> list[Measurement]:
     """Released marginals as the estimator wants them."""
     return [Measurement(m.clique, m.values.astype(np.float64), m.sigma) for m in marginals]
-
-
-MOST_CELLS = 1 << 26
-"""A condition may tie columns together that the model holds apart; its own tree takes at most half a gigabyte."""
-
-
-def condition(field: MarkovField, where: Evidence) -> MarkovField:
-    """The field given soft evidence, exactly: its density times the evidence, renormalised."""
-    potentials = dict(field.potentials)
-    with np.errstate(divide="ignore"):
-        for clique, weights in where.items():
-            # a combination the condition rules out gets the potential −∞
-            potentials[clique] = potentials.get(clique, 0.0) + np.log(weights)
-    given = MarkovField.build(field.domain, 1.0, potentials, max_cells=max(MOST_CELLS, field.tree.cells))
-    if given.log_partition == -np.inf:
-        raise UsageError("where: no double can fulfil this condition")
-    return MarkovField(
-        field.domain, field.total * float(np.exp(given.log_partition - field.log_partition)), given.tree, potentials
-    )

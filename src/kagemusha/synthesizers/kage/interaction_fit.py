@@ -57,13 +57,10 @@ class _Problem:
         sizes = np.array([int(np.prod(shape)) for shape in shapes])
         starts = np.concatenate([[0], np.cumsum(sizes)])
         self.size = int(starts[-1])
-        tables = [
-            start + np.arange(size, dtype=np.float64)
-            for start, size in zip(starts, sizes[: len(columns)], strict=False)
-        ]
+        tables = [start + np.arange(size) for start, size in zip(starts, sizes[: len(columns)], strict=False)]
         for start, one in zip(starts[len(columns) :], interactions, strict=False):
-            tables.append(start + np.ravel_multi_index(np.ix_(*one.query.groups), one.query.shape).astype(np.float64))
-        self.cell_of: IntArray = inference.pack(tables).astype(np.int64)
+            tables.append(start + np.ravel_multi_index(np.ix_(*one.query.groups), one.query.shape))
+        self.cell_of: IntArray = inference.pack_integers(tables)
         self.centring = _centring(shapes, starts, len(columns))
         sigmas = np.array([c.sigma for c in columns] + [i.sigma for i in interactions])
         self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
