@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from kagemusha.evaluation.kway import l1_errors
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.expected_error import USE, VERDICTS, expected_error
 from kagemusha.quality.projectable import CodedTable
@@ -75,7 +75,7 @@ def main() -> None:
     seeds = parser.parse_args().seeds
     rows = []
     for name, schema, frame in tables():
-        real = open_table(frame, schema)
+        real = read_table(frame, schema)
         for method, epsilon, seed in product(METHODS, EPSILONS, range(seeds)):
             model = fit(create(method), frame, Budget(epsilon, 1e-9), schema=schema, simulation=seed)
             begun = time.perf_counter()

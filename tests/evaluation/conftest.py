@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Integer, Real, Schema
 
@@ -25,9 +25,9 @@ def schema() -> Schema:
 
 @pytest.fixture(scope="session")
 def real(schema: Schema) -> CodedTable:
-    return open_table(make_table(1500, 1), schema)
+    return read_table(make_table(1500, 1), schema)
 
 
 @pytest.fixture(scope="session")
 def synthetic(schema: Schema) -> CodedTable:
-    return open_table(make_table(1100, 2, strength=0.5), schema)
+    return read_table(make_table(1100, 2, strength=0.5), schema)

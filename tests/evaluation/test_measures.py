@@ -18,7 +18,7 @@ from kagemusha.evaluation.missingness import compare_missingness
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
 from kagemusha.evaluation.summary import figures, sentences, verdict
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Integer, Schema
 
@@ -28,7 +28,7 @@ from .tables import make_table
 def test_lost_dependence_of_gaps_is_seen(real: CodedTable, schema: Schema) -> None:
     frame = make_table(1500, 1)
     shuffled = frame.assign(bmi=frame["bmi"].sample(frac=1, random_state=0).to_numpy())
-    found = compare_missingness(real, open_table(shuffled, schema), schema)
+    found = compare_missingness(real, read_table(shuffled, schema), schema)
     worst = found.worst
     assert worst is not None
     assert (worst.column, worst.on) == ("bmi", "age")
@@ -55,8 +55,8 @@ def test_every_learner_learns(real: CodedTable, synthetic: CodedTable, name: str
 def test_a_constant_target_gives_values_not_nan() -> None:
     schema = Schema([Category("a", categories=("x", "y")), Category("b", categories=("u", "v"))])
     rng = np.random.default_rng(0)
-    mixed = open_table(pd.DataFrame({"a": rng.choice(["x", "y"], 60), "b": rng.choice(["u", "v"], 60)}), schema)
-    constant = open_table(pd.DataFrame({"a": ["x"] * 60, "b": rng.choice(["u", "v"], 60)}), schema)
+    mixed = read_table(pd.DataFrame({"a": rng.choice(["x", "y"], 60), "b": rng.choice(["u", "v"], 60)}), schema)
+    constant = read_table(pd.DataFrame({"a": ["x"] * 60, "b": rng.choice(["u", "v"], 60)}), schema)
     scores = classify(constant, mixed, "a", models=["tree"])["tree"]
     assert scores["auroc"] == 0.5
     assert scores["accuracy"] == pytest.approx(np.mean(mixed.column("a") == 0))
@@ -99,13 +99,13 @@ def test_a_single_column_can_be_evaluated() -> None:
 
 
 def test_a_discriminator_knows_twins_from_strangers(real: CodedTable, schema: Schema) -> None:
-    twins = discriminate(real, open_table(make_table(1500, 9), schema))
+    twins = discriminate(real, read_table(make_table(1500, 9), schema))
     assert twins is not None
     assert twins.auroc < 0.6
-    strangers = discriminate(real, open_table(make_table(1500, 3).assign(age=5), schema))
+    strangers = discriminate(real, read_table(make_table(1500, 3).assign(age=5), schema))
     assert strangers is not None
     assert strangers.auroc > 0.9
-    assert discriminate(real, open_table(make_table(5, 3), schema)) is None
+    assert discriminate(real, read_table(make_table(5, 3), schema)) is None
 
 
 def test_dependence_that_is_only_chance_is_not_called_kept() -> None:
@@ -116,7 +116,7 @@ def test_dependence_that_is_only_chance_is_not_called_kept() -> None:
     def table(rows: int, related: float) -> CodedTable:
         a = rng.integers(20, size=rows)
         b = np.where(rng.random(rows) < related, a, rng.integers(20, size=rows))
-        return open_table(pd.DataFrame({"a": a.astype(str), "b": b.astype(str)}), schema)
+        return read_table(pd.DataFrame({"a": a.astype(str), "b": b.astype(str)}), schema)
 
     real = table(4000, 0.3)
     lost, twin = compare_information(real, table(400, 0.0)), compare_information(real, table(4000, 0.3))

@@ -9,7 +9,7 @@ from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.evaluation import information_matrix, kway_errors
 from kagemusha.evaluation import kway as kway_module
 from kagemusha.evaluation.queries import compare_queries, query, random_queries
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.projectable import CodedTable, Projectable
@@ -30,7 +30,7 @@ def test_tables_models_and_sources_all_project(real: CodedTable, model: Model, s
     assert isinstance(model, Projectable)
     clique = ("sex", "ward")
     assert real.project(clique).shape == model.project(clique).shape
-    again = open_table(open_source(make_table(1500, 1), schema), schema)
+    again = read_table(open_source(make_table(1500, 1), schema), schema)
     assert np.array_equal(again.project(clique), real.project(clique))
     assert np.array_equal(real.project(("ward", "sex")), real.project(clique).T)
     assert np.array_equal(again.project(clique), real.project(clique))
@@ -72,7 +72,7 @@ def test_the_same_table_has_no_error(real: CodedTable) -> None:
 
 def test_what_cannot_be_compared_is_refused(real: CodedTable, schema: Schema) -> None:
     other = Schema([Category("colour", categories=("red", "blue"))])
-    table = open_table(__import__("pandas").DataFrame({"colour": ["red", "blue"]}), other)
+    table = read_table(__import__("pandas").DataFrame({"colour": ["red", "blue"]}), other)
     with pytest.raises(SchemaError, match="different columns"):
         kway_errors(real, table, 1)
     with pytest.raises(UsageError, match="between 1 and"):
@@ -80,6 +80,6 @@ def test_what_cannot_be_compared_is_refused(real: CodedTable, schema: Schema) ->
     with pytest.raises(UsageError, match="no column named 'weight'"):
         real.project(("weight",))
     with pytest.raises(DataError, match="no rows"):
-        open_table(make_table(5, 1).head(0), schema)
+        read_table(make_table(5, 1).head(0), schema)
     with pytest.raises(SchemaError, match="lacks column 'ward'"):
-        open_table(make_table(5, 1).drop(columns="ward"), schema)
+        read_table(make_table(5, 1).drop(columns="ward"), schema)

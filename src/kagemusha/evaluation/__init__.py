@@ -6,4 +6,4 @@ from kagemusha.evaluation.ml_utility import classify as classify
 from kagemusha.evaluation.ml_utility import regress as regress
 from kagemusha.evaluation.mutual_information import compare_information as compare_information
 from kagemusha.evaluation.mutual_information import information_matrix as information_matrix
-from kagemusha.evaluation.tables import open_table as open_table
+from kagemusha.evaluation.tables import read_table as read_table

@@ -24,7 +24,7 @@ from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.kway import kway_errors
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.projectable import CodedTable, require_column
@@ -111,7 +111,7 @@ def run_comparison(
     """
     say = progress or (lambda what, done: None)
     say("reading", 0.0)
-    real = open_table(table, schema)
+    real = read_table(table, schema)
     if comparison.target is not None:
         require_column(real.domain, comparison.target)
     stamp = comparison.stamp(real.schema, real.rows)
@@ -178,7 +178,7 @@ def _measure(comparison: Comparison, table: Any, schema: Schema, cell: Cell) -> 
 def _opened(table: Any, schema: Schema) -> tuple[Source, CodedTable]:
     if isinstance(table, str | PathLike):
         return _opened_file(str(table), schema.digest(), json.dumps(schema.to_json()))
-    return open_source(table, schema), open_table(table, schema)
+    return open_source(table, schema), read_table(table, schema)
 
 
 @lru_cache(maxsize=1)
@@ -186,7 +186,7 @@ def _opened_file(path: str, digest: str, document: str) -> tuple[Source, CodedTa
     """Each worker reads and encodes the file once."""
     schema = Schema.from_json(json.loads(document))
     source = open_source(path, schema)
-    return source, open_table(source, schema)
+    return source, read_table(source, schema)
 
 
 def _path(folder: Path, cell: Cell) -> Path:

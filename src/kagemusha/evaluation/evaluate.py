@@ -18,7 +18,7 @@ from kagemusha.evaluation.missingness import Missingness, compare_missingness
 from kagemusha.evaluation.ml_utility import Utility, utility
 from kagemusha.evaluation.mutual_information import InformationComparison, compare_information
 from kagemusha.evaluation.queries import QueryErrors, compare_queries, query, random_queries
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import ExpectedError, expected_error
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
@@ -131,7 +131,7 @@ def evaluate(
     rng = rng or np.random.default_rng(0)
     say = progress or (lambda what, done: None)
     say("reading", 0.0)
-    people, doubles = open_table(real, schema), open_table(synthetic, schema)
+    people, doubles = read_table(real, schema), read_table(synthetic, schema)
     same_columns(people, doubles)
     if model is not None:
         same_columns(people, model)

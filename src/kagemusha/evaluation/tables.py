@@ -14,7 +14,7 @@ from kagemusha.sources import Source, open_source
 from kagemusha.sources.rawfile import open_file
 
 
-def open_table(table: Any, schema: Schema) -> CodedTable:
+def read_table(table: Any, schema: Schema) -> CodedTable:
     """A file, a frame, a source or codes as a table that can be evaluated.
 
     Columns the schema drops or replaces may be absent; any other difference between schema and table is an error

@@ -17,7 +17,7 @@ WINDOW = 20
 """Progress is judged over this many calls."""
 
 
-def minimise(
+def lbfgs(
     function: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
     *,

@@ -18,7 +18,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
 from kagemusha.quality.projectable import CodedTable, in_batches, project_many
-from kagemusha.quality.released import Evidence, NoisyTable, group_sums, merged_mass
+from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
 from kagemusha.schema import Clique
 
 LEVEL = 0.9
@@ -88,7 +88,7 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
     They hold for the model and for a table of `rows` doubles drawn from it (as many as there were people unless
     given). Post-processing of what was released: it costs no privacy, and the result may be published.
     """
-    evidence = Evidence(model)
+    evidence = ReleasedNumbers(model)
     rng = np.random.default_rng(seed)
     drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng))
     found: dict[Clique, ErrorInterval] = {}
@@ -117,7 +117,7 @@ def _laid_out(model: Model, cliques: Sequence[Clique]) -> dict[Clique, FloatArra
     return {c: t for clique in cliques for c, t in _laid_out(model, [clique]).items()}
 
 
-def _cliques(evidence: Evidence) -> list[Clique]:
+def _cliques(evidence: ReleasedNumbers) -> list[Clique]:
     """Every column, then pairs, those with measurements first."""
     domain = evidence.model.domain
     pairs = list(combinations(domain.names, 2))
@@ -134,7 +134,7 @@ def _joined(options: Sequence[ErrorInterval], rounding: float) -> ErrorInterval:
 
 
 def _intervals(
-    evidence: Evidence,
+    evidence: ReleasedNumbers,
     clique: Clique,
     table: FloatArray,
     columns: Mapping[Clique, ErrorInterval],
@@ -214,7 +214,7 @@ def _drowned(model: FloatArray, noisy: FloatArray, sigma: float) -> NDArray[np.b
     return small
 
 
-def _scored(evidence: Evidence, pair: Clique, table: FloatArray, slack: float) -> ErrorInterval | None:
+def _scored(evidence: ReleasedNumbers, pair: Clique, table: FloatArray, slack: float) -> ErrorInterval | None:
     """From the released distance between the pair and independence, by the triangle inequality."""
     scores = evidence.model.scores
     if scores is None or pair not in evidence.scores:
@@ -232,7 +232,7 @@ def _scored(evidence: Evidence, pair: Clique, table: FloatArray, slack: float) -
     return ErrorInterval(pair, min(low, high), high, "score")
 
 
-def _coupling(evidence: Evidence, pair: Clique, slack: float) -> ErrorInterval:
+def _coupling(evidence: ReleasedNumbers, pair: Clique, slack: float) -> ErrorInterval:
     """The most that any table with these columns can differ: nobody outside the largest code of a column can be misplaced twice."""
     largest = [float(t.max()) / evidence.total for t in project_many(evidence.model, [(n,) for n in pair])]
     high = min(2.0, *(4 * (1 - share) for share in largest)) + slack

@@ -41,7 +41,7 @@ def merged_mass(table: FloatArray, groups: Sequence[IntArray] | None) -> float:
     return float(table.sum() - inside.sum())
 
 
-class Evidence:
+class ReleasedNumbers:
     """All that was released about the columns of a model."""
 
     def __init__(self, model: Model) -> None:

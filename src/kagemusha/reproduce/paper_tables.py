@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kagemusha.errors import DataError
-from kagemusha.evaluation.tables import open_table
+from kagemusha.evaluation.tables import read_table
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Schema
 
@@ -79,7 +79,7 @@ def load(name: str, *, rows: int | None = None) -> PaperTable:
     schema = Schema(
         Category(c, categories=tuple(sorted(pc.unique(raw[c]).to_pylist())), out_of_domain="clip") for c in columns
     )
-    return PaperTable(name, open_table(raw, schema), schema, target)
+    return PaperTable(name, read_table(raw, schema), schema, target)
 
 
 def _texts(columns: tuple[str, ...]):  # type: ignore[no-untyped-def]

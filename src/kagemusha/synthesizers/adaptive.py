@@ -15,7 +15,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
 from kagemusha.synthesizers.noise_cost import noise_of_pairs
-from kagemusha.synthesizers.protocol import Cost, Synthesizer
+from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 MEASURE, SELECT = 0.9, 0.1
 """Shares of a round's cost."""
@@ -66,7 +66,7 @@ class Adaptive(Synthesizer):
         workload = workload_of(domain, self.workload, self.degree, self.target, self.emphasis)
         return Candidates.of(domain, workload, self.max_cells, explicit=self.workload is not None)
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone; raises what `build` would raise, before anything is spent."""
         candidates = self.candidates(domain)
         cells = min(self.max_cells, tree_cells(domain, candidates.cliques))
@@ -74,7 +74,7 @@ class Adaptive(Synthesizer):
         # seen in tables whose columns all depend on each other; the model is half its largest size on average
         rounds = 6 * len(domain)
         passes = min(rounds * max(ROUND_WORK, FEWEST / 2 * cells) + LAST_WORK, rounds * 300.0 * cells)
-        return Cost(
+        return Plan(
             [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
             cells,
             1.0 + 5e-9 * passes + 3e-4 * rounds * len(candidates.cliques),

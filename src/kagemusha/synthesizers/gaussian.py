@@ -23,7 +23,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import Features, features_of
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 MOST_FEATURES = 4000
 """The covariance is a dense square of this side at most (128 MB)."""
@@ -67,11 +67,11 @@ class Gaussian(Synthesizer):
         noisy = (first.values, cross.values)
         return Fitted(normal(curator.domain, features, *noisy, noise=cross.sigma, rows=curator.public_rows()))
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """One covariance."""
         width = require_features(domain)
         shares = [("sums", self.means), ("products", 1 - self.means)] if len(domain) > 1 else [("sums", 1.0)]
-        return Cost(shares, max(1, width * width), 1.0 + 3e-9 * width**3 + 3e-5 * _counted(domain))
+        return Plan(shares, max(1, width * width), 1.0 + 3e-9 * width**3 + 3e-5 * _counted(domain))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,10 +120,10 @@ class Stat(Synthesizer):
         progress("done", 1.0)
         return Fitted(normal(curator.domain, features, first, cross))
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Nothing is spent, because nothing is protected."""
         width = require_features(domain)
-        return Cost([], max(1, width * width), 1.0 + 3e-9 * width**3)
+        return Plan([], max(1, width * width), 1.0 + 3e-9 * width**3)
 
 
 def require_features(domain: Domain) -> int:

@@ -13,7 +13,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 MOST_CELLS = 1 << 24
 
@@ -40,8 +40,8 @@ class Independent(Synthesizer):
         progress("done", 1.0)
         return Fitted(MarkovGenerator(fitted.model), marginals)
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Equal shares, one cell a code."""
         cells = sum(domain.sizes)
         require_columns(domain, MOST_CELLS)
-        return Cost([("one-way marginals", 1.0)], cells, 1.0 + 2e-5 * cells)
+        return Plan([("one-way marginals", 1.0)], cells, 1.0 + 2e-5 * cells)

@@ -18,7 +18,7 @@ from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 from kagemusha.synthesizers.selection_bounds import choice_ceilings
 
 
@@ -79,14 +79,14 @@ class MST(Synthesizer):
             ceilings |= choice_ceilings(score, pair, now, selection=third / (len(domain) - 1), unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
         require_columns(domain, self.max_cells)
         pairs = sorted((domain.cells(pair) for pair in self._open(domain)), reverse=True)
         cells = min(self.max_cells, sum(domain.sizes) + sum(pairs[: len(domain) - 1]))
         share = 1 / 3
         steps = [("one-way marginals", share), ("selection", share), ("pairs", share)] if pairs else [("columns", 1.0)]
-        return Cost(steps, cells, 1.0 + 1e-5 * cells + 2e-5 * len(domain) * len(pairs), candidates=len(pairs))
+        return Plan(steps, cells, 1.0 + 1e-5 * cells + 2e-5 * len(domain) * len(pairs), candidates=len(pairs))
 
     def _open(self, domain: Domain) -> list[Clique]:
         """Pairs that fit the model by themselves and can be counted together."""

@@ -26,7 +26,7 @@ from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.network import Growth, network_field, scored
 from kagemusha.synthesizers.noise_cost import cell_error
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 ROWS = 0.01
 """Share of the budget for the number of rows, where it is private and needed to tell which tables are useful."""
@@ -112,7 +112,7 @@ class PrivBayes(Synthesizer):
         progress("done", 1.0)
         return Fitted(MarkovGenerator(field), measured)
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Shares and time; the network itself is not known before."""
         self._require(domain)
         structure = self.structure if len(domain) > 1 else 0.0
@@ -121,7 +121,7 @@ class PrivBayes(Synthesizer):
         degree = min(self.degree or MOST_PARENTS, len(domain) - 1)
         largest = sorted(domain.sizes, reverse=True)[: degree + 1]
         cells = min(self.max_cells, len(domain) * int(np.prod(largest, dtype=np.float64)))
-        return Cost([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * scored(len(domain), degree) + 1e-6 * cells)
+        return Plan([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * scored(len(domain), degree) + 1e-6 * cells)
 
     def _require(self, domain: Domain) -> None:
         require_columns(domain, self.max_cells)
@@ -182,8 +182,8 @@ class BayesNet(Synthesizer):
         progress("done", 1.0)
         return Fitted(MarkovGenerator(field))
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Nothing is spent, because nothing is protected."""
         largest = sorted(domain.sizes, reverse=True)[: self.degree + 1]
         cells = min(int(self.max_megabytes * 1e6 / 8), len(domain) * int(np.prod(largest, dtype=np.float64)))
-        return Cost([], max(1, cells), 1.0 + 2e-4 * scored(len(domain), self.degree))
+        return Plan([], max(1, cells), 1.0 + 2e-4 * scored(len(domain), self.degree))

@@ -35,7 +35,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Plan:
     """What a fit will need, told from the declared domain alone."""
 
     steps: Sequence[tuple[str, float]]
@@ -73,7 +73,7 @@ class Synthesizer(ABC):
         """Learn a generator through the Curator; never sees the table."""
 
     @abstractmethod
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """What `build` will need; reads no data and spends nothing."""
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:

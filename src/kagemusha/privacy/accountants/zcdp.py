@@ -55,11 +55,11 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return alpha * rho + (-log_delta - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)) / (alpha - 1)
 
     # epsilon_at is unimodal in log(α−1) (it is the lower envelope's dual); golden section finds its minimum
-    best = minimise(lambda t: epsilon_at(1 + math.exp(t)), -30.0, 50.0)
+    best = golden_section(lambda t: epsilon_at(1 + math.exp(t)), -30.0, 50.0)
     return max(0.0, epsilon_at(1 + math.exp(best)))
 
 
-def minimise(function: Callable[[float], float], low: float, high: float) -> float:
+def golden_section(function: Callable[[float], float], low: float, high: float) -> float:
     """Golden-section minimiser of a unimodal function on [low, high]."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants.rdp import rdp_epsilon
-from kagemusha.privacy.accountants.zcdp import minimise
+from kagemusha.privacy.accountants.zcdp import golden_section
 from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.generation import bounds
 
@@ -181,7 +181,7 @@ def best_order(cost: Callable[[float], float], limit: float) -> float:
         return cost(1 + math.exp(t))
 
     near = min((low + i * step for i in range(61)), key=at)
-    fine = minimise(at, max(low, near - step), min(high, near + step))
+    fine = golden_section(at, max(low, near - step), min(high, near + step))
     return 1 + math.exp(min(near, fine, key=at))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray, dot
 from kagemusha.graphical import MarkovField, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
-from kagemusha.graphical.lbfgs import minimise
+from kagemusha.graphical.lbfgs import lbfgs
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.schema.domain import Clique, Domain
 
@@ -157,7 +157,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    theta = problem.theta(minimise(problem, x, max_calls=max_steps, progress=problem.progress))
+    theta = problem.theta(lbfgs(problem, x, max_calls=max_steps, progress=problem.progress))
     flat = problem.potentials(theta)
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
     return InteractionFit(MarkovField(domain, total, tree, potentials), theta)

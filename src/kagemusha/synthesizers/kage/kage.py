@@ -34,7 +34,7 @@ from kagemusha.synthesizers.kage.pair_choice import Choice, choose, shrunk
 from kagemusha.synthesizers.kage.state import Gathered
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 COLUMNS, SCORES = 0.15, 0.04
 """Shares of the budget for the first look at columns and for the dependence of all pairs."""
@@ -139,7 +139,7 @@ class Kage(Synthesizer):
         progress("done", 1.0)
         return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, scores.values, scores.sigma, groups))
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
         pairs = self._pairs(domain)
         shares = self._shares(domain)
@@ -151,7 +151,7 @@ class Kage(Synthesizer):
             ("pairs, and triples where pairs are precise", shares["pairs"]),
         ]
         error = noise_of_pairs(domain, pairs, budget, self.accounting, shares["pairs"])
-        return Cost(
+        return Plan(
             steps if pairs else [("columns", 1.0)],
             max(cells, sum(domain.sizes)),
             seconds,
