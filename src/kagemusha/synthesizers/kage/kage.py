@@ -1,5 +1,7 @@
 """Kage (the shadow): few looks at everything at once instead of many at one thing, all noise Gaussian.
 
+The algorithm in pseudo-code, with a reason for every constant: docs/algorithms/kage.md. The proof: docs/proofs/kage.md.
+
 Columns first, then the noisy dependence of all pairs at once, then the interactions worth their noise, each at the
 cost that makes the total error least; where that makes pairs precise, the same once more for triples. A set of columns
 is asked only for what its smaller sets do not say.
@@ -36,8 +38,12 @@ from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
-COLUMNS, SCORES = 0.15, 0.04
-"""Shares of the budget for the first look at columns and for the dependence of all pairs."""
+COLUMNS = 0.15
+"""Share of the budget for the first look at columns."""
+
+SCORES, SCORES_EACH = (0.04, 0.15), 0.0121
+"""Share of the budget for the dependence of all pairs: between these two, SCORES_EACH times the cube root of how many there
+are. Each score's noise grows with the square root of their number, and what a wrong choice costs shrinks with it."""
 
 KEPT = 0.5
 """Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
@@ -171,7 +177,7 @@ class Kage(Synthesizer):
     def _shares(self, domain: Domain) -> dict[str, float]:
         """Of the whole budget, as planned; the share of columns may grow once the noise is known."""
         pairs = len(domain) * (len(domain) - 1) / 2
-        scores = min(0.15, SCORES * max(1.0, pairs / 36) ** (1 / 3))
+        scores = float(np.clip(SCORES_EACH * pairs ** (1 / 3), *SCORES))
         return {"columns": COLUMNS, "scores": scores, "pairs": 1 - COLUMNS - scores}
 
     def _most(self, domain: Domain) -> int:

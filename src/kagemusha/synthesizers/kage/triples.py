@@ -26,7 +26,7 @@ from kagemusha.synthesizers.kage.state import Gathered
 from kagemusha.synthesizers.kage.triple_choice import TripleChoice, candidate_triples, choose_triples
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
 
-SCORES = 0.02
+TRIPLE_SCORES = 0.02
 """Share of the whole budget for the distances of all triples from the model."""
 
 MOST_CELLS = 1 << 16
@@ -52,7 +52,7 @@ def second_look(
     choice = TripleChoice((), ())
     if queries:
         score = _distances(known, fit, queries)
-        (noisy,) = curator.answer([score], SCORES * curator.total)
+        (noisy,) = curator.answer([score], TRIPLE_SCORES * curator.total)
         tree = GrowingTree(known.coarse, max_cells, [m.query.clique for m in known.interactions])
         # in records, the noise over all cells of an interaction is E|Z|·√(Δ²/2ρ)
         noise = kept * MEAN_ABSOLUTE
