@@ -106,7 +106,9 @@ def worlds(with_person: bool) -> pd.DataFrame:
 
 def audit(runs: int, method: str, budget: Budget, *, bounded: bool = True) -> float:
     """A lower bound on μ, at 1 − 10⁻⁴, from fits in two worlds that differ in one person with 40 rows."""
-    schema = Schema([Drop("id"), Category("a", categories=("x", "y")), Category("b", categories=("u", "v"))], Unit("id", 3))
+    schema = Schema(
+        [Drop("id"), Category("a", categories=("x", "y")), Category("b", categories=("u", "v"))], Unit("id", 3)
+    )
     scores = np.empty((2, runs))
     everything = lambda persons, names, columns, most: np.arange(len(persons))  # noqa: E731
     for world in range(2):

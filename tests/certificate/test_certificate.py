@@ -23,10 +23,10 @@ from kagemusha.certificate.certificate import (
 )
 from kagemusha.certificate.consequence import group_promise
 from kagemusha.certificate.page import fingerprint, render
-from kagemusha.certificate.verify import PAGE_NAME, all_passed, sha256, verify
+from kagemusha.certificate.verify import PAGE_NAME, all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
+from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
     Asked,
@@ -39,7 +39,7 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
 )
 from kagemusha.privacy.reach import COUNTS
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.features import features_of

@@ -20,11 +20,11 @@ from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.privacy.spend import CapRule
+from kagemusha.privacy.unit import Adjacency
 
 
 def request(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
 from kagemusha.privacy.accountants import ZCDP, Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.calibrate import calibrate
 from kagemusha.privacy.events import (
@@ -24,7 +23,7 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Filter, cost_of
 from kagemusha.privacy.reach import COUNTS
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 
 def gaussian(sigma: float) -> GaussianEvent:

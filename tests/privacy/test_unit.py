@@ -7,14 +7,12 @@ import pytest
 
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.reach import COUNTS
-from kagemusha.privacy.unit import PrivacyUnit, Reach, Sensitivity
-from kagemusha.queries.counts import Counts
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Reach, Sensitivity
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.network_scores import NETWORK_SCORES, Family
-from kagemusha.queries.query import Query
+from kagemusha.queries.query import Counts, Query
 from kagemusha.queries.scores import L1Error
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.schema.features import features_of

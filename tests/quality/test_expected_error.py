@@ -15,8 +15,8 @@ from kagemusha.evaluation.kway import l1_errors
 from kagemusha.marginals import nearest_counts
 from kagemusha.models import Model, load_model
 from kagemusha.models.folder import write_bundle
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, expected_error, measured_interval
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.released import NoisyTable

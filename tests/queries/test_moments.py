@@ -14,11 +14,10 @@ from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import UNIT, CrossMoments, FirstMoments, Moments
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release

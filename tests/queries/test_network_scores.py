@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.network_scores import (
     NETWORK_SCORES,
     BinaryDistance,

@@ -17,11 +17,10 @@ from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.interactions import Interaction
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.scores import L1Error

@@ -14,8 +14,8 @@ from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import GroupedError, Interaction, grouped
 from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.kage.choice import choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge_rare
-from kagemusha.synthesizers.kage.pair_choice import choose, shrunk
 from kagemusha.synthesizers.registry import create
 
 

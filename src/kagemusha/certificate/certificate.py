@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kagemusha.errors import UsageError, VerifyError
-from kagemusha.privacy.accountants import PLD, RDP, ZCDP, Accountant, Accounting, accountant_for
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
+from kagemusha.privacy.unit import Adjacency
 
 T = TypeVar("T")
 
@@ -259,7 +259,7 @@ class Certificate:
 def _totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
     """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
     accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
-    own = accountant_for(accounting)
+    own = ACCOUNTANTS[accounting]
     if own.name not in {a.name for a in accountants}:
         accountants.insert(0, own)
     return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})

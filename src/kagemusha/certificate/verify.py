@@ -13,8 +13,8 @@ from typing import Any
 from kagemusha.certificate.certificate import FIRST_FORMAT, SECOND_FORMAT, Certificate, canonical
 from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import PrivacyError, SchemaError, VerifyError
-from kagemusha.privacy.accountants import Accounting, accountant_for
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.files import sha256
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -25,6 +25,7 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
 from kagemusha.privacy.reach import reach_of
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Schema
 from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts
 
@@ -44,15 +45,6 @@ class Check:
     what: str
     passed: bool
     detail: str
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def verify(certificate_path: Path) -> list[Check]:
@@ -167,7 +159,7 @@ def _filter_check(certificate: Certificate) -> Check:
     if not promised.is_finite:
         return Check(what, True, "no finite budget was promised")
     if certificate.accounting is Accounting.SCHEDULE:
-        total = accountant_for(certificate.accounting).epsilon(certificate.events, promised.delta)
+        total = ACCOUNTANTS[certificate.accounting].epsilon(certificate.events, promised.delta)
         fits = total <= promised.epsilon * (1 + 1e-6) or not all(e.is_protected for e in certificate.events)
         return Check(what, fits, f"the schedule costs ε = {total:.6g} of {promised.epsilon:g}")
     try:

@@ -11,8 +11,8 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accountant
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 
 app = typer.Typer(no_args_is_help=True, help="Privacy arithmetic without data: what noise costs and what an ε means.")
 

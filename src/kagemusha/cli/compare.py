@@ -11,7 +11,7 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, check_seed
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import Adjacency
 
 
 def compare(

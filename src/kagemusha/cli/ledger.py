@@ -12,7 +12,7 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, L
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger.sqlite import SQLiteLedger
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import Adjacency
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
 

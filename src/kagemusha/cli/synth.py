@@ -23,7 +23,7 @@ from kagemusha.cli.options import (
 )
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import part
 from kagemusha.synthesizers.registry import DEFAULT, names
 

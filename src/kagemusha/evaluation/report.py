@@ -10,19 +10,12 @@ from kagemusha.errors import UsageError
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
+from kagemusha.evaluation.plots import budget_picture, column_picture, pair_picture
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
 from kagemusha.pages import template
-from kagemusha.quality.plots import (
-    VERDICT_COLOURS,
-    VERDICT_MARKS,
-    budget_picture,
-    column_picture,
-    pair_picture,
-    verdict_picture,
-)
 from kagemusha.quality.projectable import shares
-from kagemusha.quality.statement import MOST_DRAWN
+from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
 from kagemusha.quality.statement import in_words as expected_in_words
 from kagemusha.schema import Clique
 

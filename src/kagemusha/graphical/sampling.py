@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.graphical.factor import Factor
+from kagemusha.graphical.queries import Factor
 from kagemusha.schema.domain import Clique, Domain
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from kagemusha.ledger.tables import (
     upgrade,
 )
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.spend import CapRule, Spend
+from kagemusha.privacy.unit import Adjacency
 
 
 def _now() -> str:

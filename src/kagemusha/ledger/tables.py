@@ -10,11 +10,10 @@ from typing import Any
 from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.events import event_from_json
 from kagemusha.privacy.filter import UNIT
 from kagemusha.privacy.spend import CapRule
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 VERSION = 2
 """Kept in the file as its user_version; ledgers of the first version have 0."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique
 
 
@@ -42,3 +42,18 @@ class NoisyMarginal:
             raise ValueError("values need int64 and one axis for each attribute of the clique")
         if not self.sigma >= 0:
             raise ValueError(f"sigma must be at least 0, got {self.sigma}")
+
+
+def nearest_counts(values: FloatArray, total: float) -> FloatArray:
+    """The nearest table (in L2) of non-negative counts that sum to `total`, which is positive.
+
+    All cells are lowered by the same amount and cut at zero (Duchi, Shalev-Shwartz, Singer and Chandra 2008).
+
+    >>> nearest_counts(np.array([5.0, -3.0, 1.0]), 4.0)
+    array([4., 0., 0.])
+    """
+    flat = np.sort(values.ravel())[::-1]
+    excess = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
+    last = int(np.flatnonzero(flat > excess)[-1])
+    counts: FloatArray = np.maximum(values - excess[last], 0.0)
+    return counts

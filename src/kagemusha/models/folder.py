@@ -12,8 +12,9 @@ import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.page import render
-from kagemusha.certificate.verify import PAGE_NAME, sha256
+from kagemusha.certificate.verify import PAGE_NAME
 from kagemusha.errors import OutputError, UsageError
+from kagemusha.files import sha256
 from kagemusha.models.model import Model
 from kagemusha.progress import Progress, part, silent
 

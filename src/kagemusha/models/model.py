@@ -17,9 +17,15 @@ from kagemusha.encoding.bins import Span
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.codecs import read_interactions, read_scores, write_interactions, write_scores
 from kagemusha.models.conditions import read_where
-from kagemusha.models.file import read_model, write_model
+from kagemusha.models.file import (
+    read_interactions,
+    read_model,
+    read_scores,
+    write_interactions,
+    write_model,
+    write_scores,
+)
 from kagemusha.models.generator import Evidence, Generator, PairScores, Round
 from kagemusha.models.generators import load_generator
 from kagemusha.progress import Progress, silent

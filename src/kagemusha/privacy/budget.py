@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.adjacency import Adjacency
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 
 @dataclass(frozen=True)

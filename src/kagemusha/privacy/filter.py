@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
-from kagemusha.privacy.accountants import Accounting, accountant_for, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 
@@ -90,7 +90,7 @@ def schedule_limit(budget: Budget, schedule: Sequence[Event]) -> Cost:
     """The steps of a declared schedule, if numerical composition says that all of them together keep (ε, δ)."""
     if not schedule:
         raise UsageError("schedule accounting needs the steps of the release, declared beforehand")
-    total = accountant_for(Accounting.SCHEDULE).epsilon(schedule, budget.delta)
+    total = ACCOUNTANTS[Accounting.SCHEDULE].epsilon(schedule, budget.delta)
     if not total <= budget.epsilon:
         raise BudgetExceeded(
             f"the declared schedule of {len(schedule)} steps costs ε = {total:.4g} at δ = {budget.delta:g}, more than the "

@@ -7,9 +7,29 @@ the only place where an adjacency, or the rows of a person, become a number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.adjacency import Adjacency
+
+
+class Adjacency(StrEnum):
+    """The neighbouring relation.
+
+    `add-remove`: one record is present or not; the number of rows is private.
+    `replace`: one record is exchanged for another; the number of rows is public.
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+    @classmethod
+    def named(cls, name: str) -> Adjacency:
+        """The adjacency of that name; any other name is a UsageError."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise UsageError(f"adjacency must be one of {', '.join(cls)}, got {name!r}") from None
+
 
 MOST_ROWS = 1_000_000
 """More rows of one person than any promise could hold."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from kagemusha.models.model import Model
 from kagemusha.pages import template
-from kagemusha.quality.expected_error import CARE, LEVEL, USE, ErrorInterval, ExpectedError, expected_error
-from kagemusha.quality.plots import VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
+from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
+from kagemusha.quality.svg import INK, picture, rect, shorten, text
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
@@ -30,6 +31,9 @@ COMPARED = (
     "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the nearest bound, values "
     "that are not listed as the column's other bucket. What that coding itself leaves out is not counted."
 )
+
+VERDICT_COLOURS = {"use": "#9ecae1", "use with care": "#fdd49e", "do not use": "#7f2704"}
+VERDICT_MARKS = {"use": "", "use with care": "·", "do not use": "×"}
 
 IN_WORDS = {
     "counts": "its counts were measured",
@@ -113,3 +117,32 @@ def in_words(expected: ExpectedError) -> str:
     there_are = all_pairs(expected)
     looked_at = "" if total == there_are else f" looked at, of {there_are:,}"
     return f"Of {total} pairs of columns{looked_at}: " + "; ".join(parts) + "."
+
+
+def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
+    """Which pairs may be used, as a map of three colours with marks."""
+    verdicts = {pair.clique: pair for pair in expected.pairs}
+    count = len(names)
+    cell = max(9.0, min(30.0, 430 / max(1, count)))
+    # room for the longest name beside the map, and for it turned by 60° below
+    longest = 6.2 * max(len(shorten(name, 18)) for name in names)
+    left, top = max(40.0, longest + 8), 6.0
+    parts = []
+    for i, row in enumerate(names):
+        parts.append(text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(row, 18), anchor="end", size=min(11, cell)))
+        under = left + cell * (i + 0.5) + 3.5
+        parts.append(text(under, top + cell * count + 7, shorten(row, 18), anchor="end", size=min(11, cell), turn=-60))
+        for j, other in enumerate(names):
+            found = verdicts.get((row, other)) or verdicts.get((other, row))
+            x, y = left + cell * j, top + cell * i
+            if found is None:
+                parts.append(rect(x, y, cell - 1, cell - 1, "#eef0f3"))
+                continue
+            title = f"{row} × {other}: {found.verdict}, error {found.low:.3f} to {found.high:.3f}"
+            parts.append(rect(x, y, cell - 1, cell - 1, VERDICT_COLOURS[found.verdict], title))
+            colour = "#fff" if found.verdict == VERDICTS[2] else INK
+            mark = VERDICT_MARKS[found.verdict]
+            parts.append(text(x + cell / 2, y + cell / 2 + 4, mark, anchor="middle", size=min(13, cell), fill=colour))
+    counted = expected.counted()
+    alt = "Map of verdicts: " + ", ".join(f"{n} pairs {verdict}" for verdict, n in counted.items())
+    return picture(left + cell * count + 8, top + cell * count + 16 + 0.87 * longest, alt, parts)

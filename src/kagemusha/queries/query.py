@@ -10,15 +10,16 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import IntArray
-from kagemusha.marginals import Marginal
+from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.events import Asked, Fact
 from kagemusha.privacy.reach import reach_of
 from kagemusha.privacy.unit import Reach
-from kagemusha.schema.domain import Clique
+from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)
 
@@ -83,3 +84,45 @@ class Choice(Query[Released]):
     def facts(self) -> Mapping[str, Fact]:
         """How many candidates there are."""
         return {"candidates": len(self.options)}
+
+
+@dataclass(frozen=True)
+class Counts(Query[NoisyMarginal]):
+    """How many records have each combination of codes; `word` is what the certificate calls it."""
+
+    domain: Domain
+    clique: Clique
+    word: str = "counts"
+
+    kind: ClassVar[str] = "counts"
+    proof: ClassVar[str] = (
+        "One record is in exactly one cell of a marginal. Added or taken away it moves the counts by Δ₁ = 1, Δ₂² = 1; "
+        "exchanged it leaves one cell and enters another, Δ₁ = 2, Δ₂² = 2."
+    )
+
+    @property
+    def what(self) -> str:
+        """Counts of these columns."""
+        return f"{self.word} of {label(self.clique)}"
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """The columns."""
+        return {"columns": tuple(self.clique)}
+
+    def cliques(self) -> Sequence[Clique]:
+        """One marginal."""
+        return [self.clique]
+
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """The counts."""
+        return marginals[0].counts.ravel()
+
+    def released(self, values: IntArray, deviation: float) -> NoisyMarginal:
+        """A noisy marginal."""
+        return NoisyMarginal(self.clique, values.reshape(self.domain.shape(self.clique)), deviation)
+
+
+def label(clique: Clique) -> str:
+    """Columns as words."""
+    return " × ".join(clique) if clique else "number of rows"

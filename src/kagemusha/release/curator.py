@@ -19,8 +19,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.counts import Counts
-from kagemusha.queries.query import Choice, Query
+from kagemusha.queries.query import Choice, Counts, Query
 from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema

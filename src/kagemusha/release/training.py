@@ -20,8 +20,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.adjacency import Adjacency
 from kagemusha.privacy.events import Asked, SampledGaussianEvent
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.release.release import Release
 from kagemusha.sources.protocol import Source

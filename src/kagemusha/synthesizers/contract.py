@@ -16,10 +16,10 @@ import numpy as np
 
 from kagemusha.encoding import Encoder
 from kagemusha.models.model import Model, load_model
-from kagemusha.privacy.accountants import accountant_for
-from kagemusha.privacy.adjacency import Adjacency
+from kagemusha.privacy.accountants import ACCOUNTANTS
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
@@ -159,7 +159,7 @@ def check_budget_is_never_passed(synthesizer: Synthesizer) -> None:
             spent = sum((cost_of(e, certificate.accounting) for e in certificate.events), Cost(0))
             limit = limit_of(budget, certificate.accounting)
             assert spent.units <= limit.units, f"ε = {epsilon}, {adjacency}: charged {spent} of {limit}"
-            used = accountant_for(certificate.accounting).epsilon(certificate.events, budget.delta)
+            used = ACCOUNTANTS[certificate.accounting].epsilon(certificate.events, budget.delta)
             assert used <= epsilon * (1 + 1e-9), f"ε = {epsilon}, {adjacency}: used {used}"
             assert certificate.events, "nothing was charged, yet something was learned"
 

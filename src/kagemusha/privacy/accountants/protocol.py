@@ -30,19 +30,3 @@ class Accounting(StrEnum):
     GDP = "gdp"
     PURE = "pure"
     SCHEDULE = "schedule"
-
-
-def accountant_for(accounting: Accounting) -> Accountant:
-    """The accountant behind an accounting."""
-    from kagemusha.privacy.accountants.gdp import GDP
-    from kagemusha.privacy.accountants.pld import PLD
-    from kagemusha.privacy.accountants.pure import Pure
-    from kagemusha.privacy.accountants.zcdp import ZCDP
-
-    accountants: dict[Accounting, Accountant] = {
-        Accounting.ZCDP: ZCDP(),
-        Accounting.GDP: GDP(),
-        Accounting.PURE: Pure(),
-        Accounting.SCHEDULE: PLD(),
-    }
-    return accountants[accounting]

@@ -29,11 +29,10 @@ from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.columns import NoisyColumns, measure_columns
+from kagemusha.synthesizers.kage.choice import Choice, choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge_rare, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.pair_choice import Choice, choose, shrunk
-from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer

@@ -8,16 +8,12 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.models.generator import Round
-from kagemusha.quality.expected_error import VERDICTS, ExpectedError
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
 from kagemusha.schema import Clique, Labelled, Measured, Modelled, Moment, Real
 from kagemusha.schema.labels import text_of
 
 MOST_BARS = 14
 """Codes drawn one by one; more labels are summed as the rest, more bins are drawn as a skyline."""
-
-VERDICT_COLOURS = {"use": "#9ecae1", "use with care": "#fdd49e", "do not use": "#7f2704"}
-VERDICT_MARKS = {"use": "", "use with care": "·", "do not use": "×"}
 
 
 def code_names(column: Modelled) -> list[str]:
@@ -110,35 +106,6 @@ def pair_picture(names: Sequence[str], values: Mapping[Clique, float], what: str
     worst = max(values, key=lambda pair: values[pair], default=())
     alt = f"Heat map of {what}, {len(values)} pairs. Largest: {' × '.join(worst)}, {values.get(worst, 0.0):.3f}."
     return heat_map(names, matrix, alt, most=most, shown="{:.3f}")
-
-
-def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
-    """Which pairs may be used, as a map of three colours with marks."""
-    verdicts = {pair.clique: pair for pair in expected.pairs}
-    count = len(names)
-    cell = max(9.0, min(30.0, 430 / max(1, count)))
-    # room for the longest name beside the map, and for it turned by 60° below
-    longest = 6.2 * max(len(shorten(name, 18)) for name in names)
-    left, top = max(40.0, longest + 8), 6.0
-    parts = []
-    for i, row in enumerate(names):
-        parts.append(text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(row, 18), anchor="end", size=min(11, cell)))
-        under = left + cell * (i + 0.5) + 3.5
-        parts.append(text(under, top + cell * count + 7, shorten(row, 18), anchor="end", size=min(11, cell), turn=-60))
-        for j, other in enumerate(names):
-            found = verdicts.get((row, other)) or verdicts.get((other, row))
-            x, y = left + cell * j, top + cell * i
-            if found is None:
-                parts.append(rect(x, y, cell - 1, cell - 1, "#eef0f3"))
-                continue
-            title = f"{row} × {other}: {found.verdict}, error {found.low:.3f} to {found.high:.3f}"
-            parts.append(rect(x, y, cell - 1, cell - 1, VERDICT_COLOURS[found.verdict], title))
-            colour = "#fff" if found.verdict == VERDICTS[2] else INK
-            mark = VERDICT_MARKS[found.verdict]
-            parts.append(text(x + cell / 2, y + cell / 2 + 4, mark, anchor="middle", size=min(13, cell), fill=colour))
-    counted = expected.counted()
-    alt = "Map of verdicts: " + ", ".join(f"{n} pairs {verdict}" for verdict, n in counted.items())
-    return picture(left + cell * count + 8, top + cell * count + 16 + 0.87 * longest, alt, parts)
 
 
 def budget_picture(trace: Sequence[Round]) -> str:
