@@ -10,6 +10,10 @@ import pytest
 from command import COMMAND, Done, Run, checked, in_this_process
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run tests that CI runs in a smaller form in their full form")
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder with the real data sets; tests that need it are skipped without it."""
