@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from command import COMMAND, Done, Run, checked, in_this_process
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from command import COMMAND
 
 SYNTH = (
@@ -39,9 +40,7 @@ def answered(ledger: Path) -> int:
 @pytest.mark.parametrize("after", [-1, 0, 3, 8])
 def test_a_killed_release_goes_on_without_paying_again(run, patients: Path, tmp_path: Path, after: int) -> None:  # type: ignore[no-untyped-def]
     ledger = tmp_path / "kagemusha-ledger.db"
-    process = subprocess.Popen(
-        [*COMMAND, *SYNTH], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([*COMMAND, *SYNTH], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.time() + 60
     while answered(ledger) < after and process.poll() is None and time.time() < deadline:
         time.sleep(0.002)

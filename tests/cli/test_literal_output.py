@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command import COMMAND
 
+from command import COMMAND
 from kagemusha.cli.output import json_text, plain, say, say_table
 
 NAMES = ["BMI [kg/m²]", "sex [/x]", "[red]age[/]", "a :smile: b"]
