@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha import __version__
 from kagemusha.certificate.certificate import ASSUMPTIONS, DISCOVERED_ASSUMPTIONS, Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
@@ -33,6 +32,7 @@ from kagemusha.release.discovery import (
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.version import __version__
 
 
 def fit(
