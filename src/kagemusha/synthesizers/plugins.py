@@ -35,7 +35,7 @@ class Offer:
         """The class; whatever goes wrong is one line that names the package."""
         try:
             found = self.entry.load()
-        except Exception as error:  # it is foreign code: anything may happen on import
+        except (Exception, SystemExit) as error:  # foreign code: anything may happen on import
             raise self._broken(f"{self.place} cannot be loaded ({type(error).__name__}: {_line(error)})") from None
         if not (isinstance(found, type) and issubclass(found, Synthesizer) and is_dataclass(found)):
             raise self._broken(f"{self.place} is not a dataclass derived from Synthesizer")
@@ -61,5 +61,5 @@ def offers(taken: Collection[str]) -> dict[str, list[Offer]]:
     return {name: list(found[name].values()) for name in sorted(found)}
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
