@@ -1,10 +1,8 @@
-"""What a newcomer meets: the README, the help texts."""
+"""What a newcomer meets on the command line: the help texts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,21 +10,6 @@ import typer
 
 from command import Run
 from kagemusha.cli.app import app
-
-ROOT = Path(__file__).parents[2]
-
-
-def test_the_readme_has_exactly_two_set_up_commands() -> None:
-    text = (ROOT / "README.md").read_text()
-    before = text.split("## What you get")[0]
-    assert len(re.findall(r"```sh\n(.+?)\n```", before, re.S)) == 2
-
-
-def test_links_in_the_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-            if not target.startswith("http"):
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
