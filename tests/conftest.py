@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
+
+from command import COMMAND, Done, Run, checked, in_this_process
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run tests that CI runs in a smaller form in their full form")
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +22,27 @@ def data_folder() -> Path:
     if not where or not (Path(where) / "adult.parquet").exists():
         pytest.skip("KAGEMUSHA_DATA does not name a folder with adult.parquet")
     return Path(where)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`kagemusha ARGS` in a temporary folder, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def go(*arguments: object, code: int | None = 0, encoding: str = "utf-8") -> Done:
+        return checked(in_this_process([*map(str, arguments)], encoding), code)
+
+    return go
+
+
+@pytest.fixture
+def run_process(tmp_path: Path) -> Run:
+    """`kagemusha ARGS` in a temporary folder, in a process of its own: slow, for whole journeys."""
+
+    def go(*arguments: object, code: int | None = 0) -> Done:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300
+        )
+        return checked(Done(done.returncode, done.stdout, done.stderr), code)
+
+    return go

@@ -1,38 +1,11 @@
-"""Run the command line as a person would: in a process of its own, in a folder of its own."""
+"""A small private table for the command line."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `kagemusha ARGS` in a temporary folder."""
-
-    def go(*arguments: object, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", "from kagemusha.cli import main; main()", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            check=False,
-            timeout=300,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        if code is not None:
-            assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    return go
-
 
 SCHEMA = """version = 1
 [columns.id]

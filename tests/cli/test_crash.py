@@ -6,11 +6,12 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from command import COMMAND
 
 SYNTH = (
     "synth",
@@ -39,12 +40,7 @@ def answered(ledger: Path) -> int:
 @pytest.mark.parametrize("after", [-1, 0, 3, 8])
 def test_a_killed_release_goes_on_without_paying_again(run, patients: Path, tmp_path: Path, after: int) -> None:  # type: ignore[no-untyped-def]
     ledger = tmp_path / "kagemusha-ledger.db"
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from kagemusha.cli import main; main()", *SYNTH],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = subprocess.Popen([*COMMAND, *SYNTH], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.time() + 60
     while answered(ledger) < after and process.poll() is None and time.time() < deadline:
         time.sleep(0.002)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
+
+from command import COMMAND
 
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent", "--out", "doubles")
 EVALUATE = ("evaluate", "patients.csv", "doubles/synthetic.csv", "--schema", "patients.toml", "--no-learning")
@@ -56,7 +57,7 @@ def test_compare_runs_and_goes_on(run, patients: Path, tmp_path: Path) -> None: 
 def test_a_comparison_that_is_stopped_keeps_its_fits(patients: Path, tmp_path: Path) -> None:
     command = ["compare", "patients.csv", "--schema", "patients.toml", "--methods", "mst", "--out", "cmp"]
     running = subprocess.Popen(
-        [sys.executable, "-c", "from kagemusha.cli import main; main()", *command, "--repeat", "500", "--jobs", "1"],
+        [*COMMAND, *command, "--repeat", "500", "--jobs", "1"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

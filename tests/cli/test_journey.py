@@ -14,9 +14,9 @@ from kagemusha.synthesizers.registry import names
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent")
 
 
-def test_from_a_csv_to_a_verified_release(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    run("plan", "patients.toml", "--epsilon", 1, "--rows", 300)
-    told = json.loads(run(*SYNTH, "--out", "doubles", "--json").stdout)
+def test_from_a_csv_to_a_verified_release(run_process, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    run_process("plan", "patients.toml", "--epsilon", 1, "--rows", 300)
+    told = json.loads(run_process(*SYNTH, "--out", "doubles", "--json").stdout)
     assert told["epsilon"] == 1.0
     folder = tmp_path / "doubles"
     assert {f.name for f in folder.iterdir()} == {
@@ -35,8 +35,8 @@ def test_from_a_csv_to_a_verified_release(run, patients: Path, tmp_path: Path) -
     assert all(0 <= int(row["age"]) <= 99 for row in rows)
     assert all(re.fullmatch(r"(\d\d/\d\d/\d{4})?", row["seen"]) for row in rows)
     assert any(row["seen"] == "" for row in rows)
-    run("verify", "doubles", "--ledger", "kagemusha-ledger.db")
-    run("sample", "doubles/model.kage", "--rows", 50, "--out", "more.parquet")
+    run_process("verify", "doubles", "--ledger", "kagemusha-ledger.db")
+    run_process("sample", "doubles/model.kage", "--rows", 50, "--out", "more.parquet")
     assert (tmp_path / "more.parquet").exists()
     for path in [*folder.iterdir(), tmp_path / "kagemusha-ledger.db"]:
         assert b"CANARY" not in path.read_bytes(), f"a real value in {path.name}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from command import COMMAND
 from kagemusha.cli.output import json_text, plain, say, say_table
 
 NAMES = ["BMI [kg/m²]", "sex [/x]", "[red]age[/]", "a :smile: b"]
@@ -42,31 +42,22 @@ def test_infinity_is_written_as_in_a_certificate() -> None:
     assert json.loads(json_text(data)) == {"epsilon": "inf", "rows": [[1.0, "-inf"]], "error": None}
 
 
-def _main(*arguments: str, stdout: int, encoding: str = "utf-8") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-c", "from kagemusha.cli import main; main()", *arguments],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        check=False,
-        timeout=120,
-    )
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_screen_without_greek_letters(encoding: str) -> None:
-    done = _main("account", "explain", "--epsilon", "1", stdout=subprocess.PIPE, encoding=encoding)
-    assert done.returncode == 0, done.stderr
-    assert b"recognises" in done.stdout
+def test_a_screen_without_greek_letters(run, encoding: str) -> None:  # type: ignore[no-untyped-def]
+    assert "recognises" in run("account", "explain", "--epsilon", 1, encoding=encoding).stdout
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("extra", [(), ("--json",)])
 def test_output_to_a_full_device_is_one_line(extra: tuple[str, ...]) -> None:
-    full = os.open("/dev/full", os.O_WRONLY)
-    try:
-        done = _main("account", "explain", "--epsilon", "1", *extra, stdout=full)
-    finally:
-        os.close(full)
+    """In a process of its own, for Python itself complains of lost output only when it leaves."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "account", "explain", "--epsilon", "1", *extra],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=120,
+        )
     assert done.returncode == 9
     assert done.stderr.decode().count("\n") == 1, done.stderr

@@ -12,6 +12,7 @@ import pytest
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import MarkovField
 from kagemusha.models import Model
+from kagemusha.models.condition_parser import Compare, parse
 from kagemusha.models.conditions import read_where
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
@@ -187,3 +188,23 @@ def test_whole_labels_are_told_apart_to_the_last_digit() -> None:
         assert group.weights().tolist() == [float(one == label) for one in near]
     (group,) = read_where(f"id > {near[2]} and id not in ({near[4]})", schema)
     assert group.weights().tolist() == [0, 0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("signs", "words"),
+    [
+        ("age>1 & sex=='F'", "age > 1 and sex = 'F'"),
+        ("age>1&&sex=='F'", "age > 1 and sex = 'F'"),
+        ("(age > 1) & (sex == 'F') | (stage==2)", "age > 1 and sex = 'F' or stage = 2"),
+        ("sex = 'F' || stage=2 & age<9", "sex = 'F' or stage = 2 and age < 9"),
+    ],
+)
+def test_signs_of_programmers_are_words(signs: str, words: str) -> None:
+    assert parse(signs) == parse(words)
+
+
+def test_signs_inside_texts_stay_as_they_are() -> None:
+    assert parse("ward = 'a & b'") == Compare("ward", "=", "a & b")
+    for half in ("age > 1 &", "& age > 1", "age > 1 &&& sex = 'F'", "age > 1 ||| sex = 'F'"):
+        with pytest.raises(UsageError, match="expected a column"):
+            parse(half)

@@ -116,7 +116,6 @@ def random_events(rng: np.random.Generator) -> list[Event]:
 
 def lower_bound(events: list[Event], delta: float) -> float:
     """dp-accounting's optimistic composition of mechanisms that these events cover."""
-    from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     whole = None
@@ -149,7 +148,6 @@ def lower_bound(events: list[Event], delta: float) -> float:
             )
         whole = part if whole is None else whole.compose(part)
     assert whole is not None
-    assert common is not None
     return float(whole.get_epsilon_for_delta(delta))
 
 

@@ -86,17 +86,20 @@ def test_very_wide_noise_leaves_no_digit_bare() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma", [1.0, 10.0])
-def test_no_precision_event_in_a_million_draws_of_either_world(sigma: float) -> None:
-    """The event '|y| < 1/2 and y is no multiple of 2⁻⁵³' tells 0 from 1 in float noise; integers never show it."""
-    for law in ("discrete_gaussian", "rounded_gaussian"):
-        for world in (0, 1):
-            released = world + draw(ExactNoise(), law, sigma, 1_000_000)
-            as_float = released.astype(np.float64)
-            scaled = as_float * 2.0**53
-            event = (np.abs(as_float) < 0.5) & (scaled != np.rint(scaled))
-            assert released.dtype == np.int64
-            assert int(event.sum()) == 0
-        assert p_value(draw(ExactNoise(), law, sigma, 1_000_000), law, sigma) > 1e-9
+@pytest.mark.parametrize("law", ["discrete_gaussian", "rounded_gaussian"])
+def test_a_million_draws_follow_their_law_and_not_one_a_hundredth_wider(law: str, sigma: float) -> None:
+    draws = draw(ExactNoise(), law, sigma, 1_000_000)
+    assert p_value(draws, law, sigma) > 1e-9
+    assert p_value(draws, law, 1.01 * sigma) < 1e-9
+    assert p_value(draws, law, sigma / 1.01) < 1e-9
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_noise_of_either_kind_comes_as_integers(law: str) -> None:
+    """The last bits of a float tell on what it was added to; draws that were floats once would show here."""
+    for noise in (ExactNoise(), SimulatedNoise(np.random.default_rng(1))):
+        for scale in (0.3, 10.0, 1e5):
+            assert getattr(noise, law)(scale, 50).dtype == np.int64
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from kagemusha.graphical.lbfgs import minimise
 from kagemusha.marginals import Marginal, nearest_counts
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
-from kagemusha.queries.interactions import GroupedError, Interaction, grouped
+from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage.choice import choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge_rare
@@ -46,9 +46,13 @@ def test_an_interaction_holds_nothing_of_its_margins() -> None:
     answer = query.values([Marginal(("a", "b"), counts)]).reshape(query.shape)
     assert not answer.sum(axis=0).any()
     assert not answer.sum(axis=1).any()
-    independent = np.outer(np.arange(1, 5), np.arange(1, 4))
-    coarse = grouped(independent, query.groups) / query.scale
-    assert answer.shape == coarse.shape == query.shape
+    # what a row or a column of groups holds on its own leaves no trace; one more record in one cell does
+    rows, columns = np.array([5, 0, 9]), np.array([0, 7, 2])
+    margins = np.zeros((4, 3), dtype=np.int64)
+    margins[[0, 1, 3]] = rows[:, None] + columns  # one code of each group of "a" carries it
+    assert (query.values(Marginal(("a", "b"), counts + margins)) == answer).all()
+    counts[0, 0] += 1
+    assert (query.values(Marginal(("a", "b"), counts)) != answer).any()
 
 
 def test_grouping_never_enlarges_the_sensitivity_of_an_error() -> None:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kagemusha.errors import UsageError, VerifyError
+from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
@@ -119,6 +120,23 @@ class Certificate:
     unit_column: str | None = None
     """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
     format: str = FORMAT
+
+    def __repr__(self) -> str:
+        return f"<Certificate of {short(self.dataset)}, {self.created}: {short(self.method)}, {self.promise}>"
+
+    def _repr_html_(self) -> str:
+        return card("A certificate", self.facts)
+
+    @property
+    def promise(self) -> str:
+        """What holds, as a short phrase."""
+        return "ε = ∞ (no guarantee)" if self.broken_because else self.promised.in_words()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a reader asks first."""
+        told = {"guarantee": self.promise, "method": self.method, "data set": self.dataset, "made on": self.created}
+        return told | {f"no guarantee because ({i})": why for i, why in enumerate(self.broken_because, 1)}
 
     @property
     def required_assumptions(self) -> tuple[str, ...]:

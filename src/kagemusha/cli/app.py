@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha import __version__
 from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, reproduce, schema, synth, verify
+from kagemusha.version import __version__
 
 app = typer.Typer(
     name="kagemusha",

@@ -162,10 +162,9 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
-    from kagemusha.ledger.sqlite import open_ledger
-    from kagemusha.models.folder import require_replaceable, write_bundle
+    from kagemusha.door import publish
+    from kagemusha.models.folder import require_replaceable
     from kagemusha.privacy.budget import Budget
-    from kagemusha.quality.statement import quality_files
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source, open_table
     from kagemusha.synthesizers.fit import fit
@@ -207,13 +206,15 @@ def synth(
             progress=part(progress, 0.0, 0.65),
         )
         kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
-        progress("judging", 0.65)
-        quality = quality_files(model, rows=rows)
-        certificate = write_bundle(
-            model, folder, rows=rows, file_kind=kind, replace=force, extra=quality, progress=part(progress, 0.85, 1.0)
+        certificate = publish(
+            model,
+            folder,
+            rows=rows,
+            file_kind=kind,
+            replace=force,
+            ledger=where,
+            progress=part(progress, 0.65, 1.0),
         )
-        # the ledger remembers which certificate went out, so that `verify --ledger` can tell it from another
-        open_ledger(where).close_release(certificate.release, certificate.digest())
     if as_json:
         say_json(
             {

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kagemusha import __version__
 from kagemusha.evaluation.compare import Result
 from kagemusha.evaluation.evaluate import INTERNAL
 from kagemusha.files import write_whole
 from kagemusha.pages import template
 from kagemusha.quality.svg import Curve, curves
+from kagemusha.version import __version__
 
 REPORT, TABLE, DATA = "comparison-INTERNAL.html", "comparison.csv", "comparison.json"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kagemusha import __version__
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
@@ -18,6 +17,7 @@ from kagemusha.quality.projectable import shares
 from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
 from kagemusha.quality.statement import in_words as expected_in_words
 from kagemusha.schema import Clique
+from kagemusha.version import __version__
 
 SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "auprc": "AUPRC", "r2": "R²", "mae": "mean error", "rmse": "RMSE"}
 

@@ -13,11 +13,14 @@ _TOKEN = re.compile(
         (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w-])) |
         (?P<text>'(?:[^']|'')*') |
         (?P<quoted>"[^"]+"|`[^`]+`) |
-        (?P<operator><=|>=|!=|<>|==|=|<|>|\(|\)|,) |
+        (?P<operator><=|>=|!=|<>|==|=|<|>|\(|\)|,|&&?|\|\|?) |
         (?P<word>[^\W\d][\w.-]*)
     )""",
     re.VERBOSE,
 )
+_SIGNS = {"&": "and", "&&": "and", "|": "or", "||": "or"}
+"""How programmers write the words."""
+
 _KEYWORDS = {"and", "or", "not", "in", "is", "missing", "null", "between", "true", "false"}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
@@ -91,6 +94,8 @@ class _Parser:
             kind = match.lastgroup
             if kind == "word" and value.lower() in _KEYWORDS:
                 kind, value = "keyword", value.lower()
+            elif value in _SIGNS:
+                kind, value = "keyword", _SIGNS[value]
             self._tokens.append((kind, value, match.start(match.lastgroup)))
             place = match.end()
         self._at = 0

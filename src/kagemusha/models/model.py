@@ -28,6 +28,7 @@ from kagemusha.models.file import (
 )
 from kagemusha.models.generator import Evidence, Generator, PairScores, Round
 from kagemusha.models.generators import load_generator
+from kagemusha.pages import card, short
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.schema import Schema
@@ -51,6 +52,15 @@ class Model:
     ceilings: Mapping[Clique, float] = field(default_factory=dict)
     like: Any = "pandas"
     """What sampled tables look like: the library of the frame that came in."""
+
+    def __repr__(self) -> str:
+        about = f"{len(self.domain)} columns, about {self.rows:,} rows"
+        return f"<Model {short(self.certificate.method)}: {about}, {self.certificate.promise}>"
+
+    def _repr_html_(self) -> str:
+        names = ", ".join(self.domain.names[:12]) + (", …" if len(self.domain) > 12 else "")
+        facts = {"columns": f"{len(self.domain)}: {short(names, 400)}", "rows": f"about {self.rows:,}"}
+        return card("A model of doubles", facts | self.certificate.facts)
 
     @property
     def domain(self) -> Domain:
@@ -79,6 +89,7 @@ class Model:
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         rng: np.random.Generator | None = None,
         where: str | None = None,
         like: Any = None,
@@ -88,9 +99,11 @@ class Model:
 
         `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
         distribution. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
-        `rng` is a generator of one's own for a reproducible table.
+        `seed`, or a generator `rng` of one's own, makes the table reproducible.
         """
-        generator = rng or np.random.default_rng()
+        generator = rng or np.random.default_rng(_checked(seed))
+        if rng is not None and seed is not None:
+            raise UsageError("give seed or rng, not both: either decides what is drawn")
         progress("drawing doubles", 0.0)
         groups = read_where(where, self.schema) if where else []
         codes = self.sample_codes(rows, rng=generator, where={group.clique: group.weights() for group in groups})
@@ -154,6 +167,12 @@ def load_model(path: str | Path) -> Model:
         raise DataError(f"model {path}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None
+
+
+def _checked(seed: int | None) -> int | None:
+    if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
+        return seed
+    raise UsageError(f"seed must be a whole number of at least 0, got {seed}")
 
 
 def _round(told: Mapping[str, Any]) -> Round:

@@ -55,18 +55,26 @@ def _kind_only(column: Column) -> Column:
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
-    query = f"SELECT * FROM {file.scan()} LIMIT {rows}"
     with connect() as connection:
-        arrow = shielded(file.path, lambda: _fetch(connection.sql(query)))
+        # a LIMIT would set memory aside for all columns at once, which thousands of them do not get
+        arrow = shielded(file.path, lambda: _first(connection.sql(f"SELECT * FROM {file.scan()}"), rows))
     if not arrow.num_rows:
         raise DataError(f"{file.path}: the file has a header but no rows")
     yield from zip(file.names, arrow.columns, strict=True)
 
 
-def _fetch(relation: Any) -> Any:
+def _first(relation: Any, rows: int) -> Any:
+    """An arrow table of the first rows; no more of the relation is worked out."""
+    import pyarrow as pa
+
     # DuckDB 2 renamed the call.
-    fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-    return fetch()
+    reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(10_000)
+    batches: list[Any] = []
+    for batch in reader:
+        batches.append(batch)
+        if sum(map(len, batches)) >= rows:
+            break
+    return pa.Table.from_batches(batches, schema=reader.schema).slice(0, rows)
 
 
 def _frame_drafts(frame: Any, rows: int) -> Iterator[Column]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
+from kagemusha.pages import card
 from kagemusha.quality.projectable import CodedTable, in_batches, project_many
 from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
 from kagemusha.schema import Clique
@@ -72,6 +73,16 @@ class ExpectedError:
 
     columns: Sequence[ErrorInterval]
     pairs: Sequence[ErrorInterval]
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{n} {verdict!r}" for verdict, n in self.counted().items())
+        return f"<ExpectedError of {len(self.columns)} columns and {len(self.pairs)} pairs: {pairs}>"
+
+    def _repr_html_(self) -> str:
+        worst = sorted(self.pairs, key=lambda pair: -pair.high)[:5]
+        facts = {f"pairs: {verdict}": str(n) for verdict, n in self.counted().items()}
+        facts |= {" × ".join(p.clique): f"error {p.low:.3f} to {p.high:.3f}: {p.verdict}" for p in worst}
+        return card("What the doubles can be used for", facts)
 
     def counted(self) -> Mapping[str, int]:
         """How many pairs have each verdict."""

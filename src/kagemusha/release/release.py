@@ -14,7 +14,6 @@ from types import TracebackType
 
 import numpy as np
 
-from kagemusha import __version__
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
@@ -23,6 +22,7 @@ from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent, Thresho
 from kagemusha.privacy.filter import UNIT, Filter
 from kagemusha.privacy.mechanisms import Noise
 from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.version import __version__
 
 
 def affordable(cost: float) -> float:

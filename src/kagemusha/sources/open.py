@@ -11,12 +11,14 @@ from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
 
 
-def open_source(table: Any, schema: Schema) -> Source:
+def open_source(table: Any, schema: Schema | str | PathLike[str]) -> Source:
     """A source for a frame (pandas, polars, pyarrow) or the path of a CSV or Parquet file.
 
-    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither
+    `schema` may be the path of its file. Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither
     shows a value of the table.
     """
+    if isinstance(schema, str | PathLike):
+        schema = Schema.load(schema)
     if isinstance(table, str | PathLike):
         return FileSource(table, schema)
     return FrameSource(table, schema)

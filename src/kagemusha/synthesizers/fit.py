@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha import __version__
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
@@ -35,6 +34,7 @@ from kagemusha.release.release import Release
 from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.version import __version__
 
 
 def fit(

@@ -1,15 +1,17 @@
-"""Every synthesizer by name."""
+"""Every synthesizer by name: our own, and those that other packages offer."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from kagemusha.errors import UsageError
+from kagemusha.synthesizers.plugins import offers
 from kagemusha.synthesizers.protocol import Synthesizer
 
 _PLACES = {
@@ -31,60 +33,93 @@ _PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names for a method with some choices made."""
 
+BUILT_IN = (*_PLACES, *_PRESETS)
+"""The methods that come with Kagemusha; no other package can take one of these names."""
+
 DEFAULT = "kage"
 
-_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "int": ("a whole number", (int, np.integer)),
-    "float": ("a number", (int, float, np.integer, np.floating)),
-    "str": ("text", (str,)),
-    "bool": ("True or False", (bool, np.bool_)),
-    "None": ("None", (type(None),)),
+_KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {
+    int: ("a whole number", (int, np.integer)),
+    float: ("a number", (int, float, np.integer, np.floating)),
+    str: ("text", (str,)),
+    bool: ("True or False", (bool, np.bool_)),
+    NoneType: ("None", (NoneType,)),
 }
 
 
 def names() -> tuple[str, ...]:
-    """All registered names."""
-    return (*_PLACES, *_PRESETS)
+    """All methods, our own first; listing those of other packages imports nothing of theirs."""
+    return (*BUILT_IN, *offers(BUILT_IN))
 
 
 def synthesizer_class(name: str) -> type[Synthesizer]:
     """The class behind a name; loads only that module."""
     name = _PRESETS[name][0] if name in _PRESETS else name
-    if name not in _PLACES:
+    if name in _PLACES:
+        module, attribute = _PLACES[name].split(":")
+        found: type[Synthesizer] = getattr(import_module(module), attribute)
+        return found
+    offered = offers(BUILT_IN).get(name)
+    if offered is None:
         from difflib import get_close_matches
 
         close = get_close_matches(name, names(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise UsageError(f"method {name!r} is not one of {', '.join(names())}{hint}")
-    module, attribute = _PLACES[name].split(":")
-    found: type[Synthesizer] = getattr(import_module(module), attribute)
-    return found
+    if len(offered) > 1:
+        packages = " and ".join(sorted(offer.package for offer in offered))
+        raise UsageError(f"method {name!r} is offered by {packages}; uninstall all but one of them")
+    return offered[0].load()
 
 
 def create(name: str, **parameters: Any) -> Synthesizer:
     """A synthesizer with some of its choices set; an unknown choice is a UsageError that lists the known ones."""
     cls = synthesizer_class(name)
-    known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+    known: dict[str, Field[Any]] = {f.name: f for f in fields(cls) if f.init}  # type: ignore[arg-type]
     unknown = [key for key in parameters if key not in known]
     if unknown:
         choices = ", ".join(known) or "none"
         raise UsageError(f"method {name!r} has no option {unknown[0]!r}; its options are: {choices}")
-    for field in fields(cls):  # type: ignore[arg-type]
-        if field.name in parameters:
-            _check_kind(name, field.name, str(field.type), parameters[field.name])
     preset = _PRESETS[name][1] if name in _PRESETS else {}
-    return cls(**{**preset, **parameters})
+    for option, field in known.items():
+        if option not in {**preset, **parameters} and field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"method {name!r} needs option {option!r}")
+    if parameters:
+        hints = _hints(name, cls)
+        for option, value in parameters.items():
+            _check_kind(name, option, hints[option], value)
+    try:
+        return cls(**{**preset, **parameters})
+    except (TypeError, ValueError) as error:  # how classes of other packages may refuse a value
+        raise UsageError(f"method {name!r}: {error}") from None
 
 
-def _check_kind(method: str, option: str, kind: str, value: Any) -> None:
+def _hints(method: str, cls: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(cls)
+    except (NameError, TypeError, SyntaxError) as error:
+        raise UsageError(f"method {method!r}: the types of its options cannot be read ({error})") from None
+
+
+def _check_kind(method: str, option: str, hint: Any, value: Any) -> None:
     """Refuse a value of another kind than the option is declared with; ranges are the method's own to check."""
-    kinds = kind.split(" | ")
-    if not all(one in _KINDS for one in kinds):
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if not all(kind in _KINDS or get_origin(kind) is Literal for kind in kinds):
         return  # a class of its own, which the method reads
-    if isinstance(value, bool):  # to Python a number, to a person none
-        fits = "bool" in kinds
-    else:
-        fits = any(isinstance(value, _KINDS[one][1]) for one in kinds)
-    if not fits or (isinstance(value, float | np.floating) and not math.isfinite(value)):
-        wanted = " or ".join(_KINDS[one][0] for one in kinds)
+    if not any(_fits(kind, value) for kind in kinds):
+        wanted = " or ".join(_in_words(kind) for kind in kinds)
         raise UsageError(f"option {option!r} of method {method!r} must be {wanted}, got {value!r}")
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return any(type(value) is type(one) and value == one for one in get_args(kind))
+    if isinstance(value, bool | np.bool_):  # to Python a number, to a person none
+        return kind is bool
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
+        return False
+    return isinstance(value, _KINDS[kind][1])
+
+
+def _in_words(kind: Any) -> str:
+    return " or ".join(map(repr, get_args(kind))) if get_origin(kind) is Literal else _KINDS[kind][0]

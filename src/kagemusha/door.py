@@ -1,0 +1,204 @@
+"""The front door: what people try first in Python, in the forms they try it in.
+
+A method may be its name, a budget a number, a schema the path of its file. Everything is handed on to `synthesizers.fit`,
+the one path from a private table to a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.verify import Check
+from kagemusha.certificate.verify import verify as _verify
+from kagemusha.errors import DataError, UsageError, VerifyError
+from kagemusha.files import sha256
+from kagemusha.ledger import Ledger, open_ledger
+from kagemusha.models.folder import CERTIFICATE, MODEL, require_replaceable, write_bundle
+from kagemusha.models.model import Model, load_model
+from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress, part, silent
+from kagemusha.quality.statement import quality_files
+from kagemusha.schema import Schema
+from kagemusha.synthesizers.fit import fit as _fit
+from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.synthesizers.registry import DEFAULT, create
+
+
+def fit(
+    method: str | Synthesizer,
+    table: Any,
+    budget: Budget | float,
+    *,
+    schema: Schema | str | PathLike[str] | None = None,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    key: str = "",
+    simulation: int | None = None,
+    allow_derived: bool = False,
+    discover: float | None = None,
+    progress: Progress = silent,
+    seed: None = None,
+) -> Model:
+    """Fit a method to a private table within a budget: `fit("kage", table, 1.0, schema="patients.toml")`.
+
+    `method` is a name (see `names()`) or what `create(name, option=…)` makes. `budget` is an ε, with δ = 1e-9 under
+    add-remove adjacency, or a `Budget` that says all three. `table` is a frame, a path or a source; `schema` a schema or the path of
+    its file. The rest is as in `synthesizers.fit`: with a `ledger` the release is paid for durably, `simulation` is a
+    seed for experiments, and a `seed` for a release is refused.
+    """
+    _refuse_seed(seed)
+    return _fit(
+        _method(method),
+        table,
+        _budget(budget),
+        schema=_schema(schema),
+        ledger=ledger,
+        dataset=dataset,
+        policy=policy,
+        key=key,
+        simulation=simulation,
+        allow_derived=allow_derived,
+        discover=discover,
+        progress=progress,
+    )
+
+
+def synthesize(
+    table: Any,
+    epsilon: Budget | float = 1.0,
+    *,
+    schema: Schema | str | PathLike[str] | None = None,
+    method: str | Synthesizer = DEFAULT,
+    rows: int | None = None,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    key: str = "",
+    simulation: int | None = None,
+    allow_derived: bool = False,
+    discover: float | None = None,
+    progress: Progress = silent,
+    seed: None = None,
+) -> Any:
+    """A table of doubles, in the library the private table came in: `synthesize(table, epsilon=1, schema="people.toml")`.
+
+    Where the certificate is wanted too, `fit` gives the model that carries it, and `publish` writes everything that
+    may be handed out. The arguments are those of `fit`; `rows` is the number of doubles (by default about as many as
+    people).
+    """
+    model = fit(
+        method,
+        table,
+        epsilon,
+        schema=schema,
+        ledger=ledger,
+        dataset=dataset,
+        policy=policy,
+        key=key,
+        simulation=simulation,
+        allow_derived=allow_derived,
+        discover=discover,
+        progress=part(progress, 0.0, 0.8),
+        seed=seed,
+    )
+    return model.sample(rows, progress=part(progress, 0.8, 1.0))
+
+
+def publish(
+    model: Model,
+    folder: str | PathLike[str],
+    *,
+    rows: int | None = None,
+    file_kind: str = "csv",
+    replace: bool = False,
+    ledger: Ledger | str | Path | None = None,
+    progress: Progress = silent,
+) -> Certificate:
+    """Write the release folder: doubles (csv or parquet), certificate, quality statement, schema and model.
+
+    Returns the certificate bound to these files. The `ledger` of the fit then remembers which certificate went out, so
+    that `verify --ledger` can tell it from another. `replace` lets it take the place of an earlier release.
+    """
+    if file_kind not in ("csv", "parquet"):
+        raise UsageError(f"file_kind must be 'csv' or 'parquet', got {file_kind!r}")
+    where = Path(folder)
+    require_replaceable(where, replace=replace)
+    progress("judging", 0.0)
+    certificate = write_bundle(
+        model,
+        where,
+        rows=rows,
+        file_kind=file_kind,
+        replace=replace,
+        extra=quality_files(model, rows=rows),
+        progress=part(progress, 0.6, 1.0),
+    )
+    if ledger is not None:
+        book = open_ledger(Path(ledger)) if isinstance(ledger, str | PathLike) else ledger
+        book.close_release(certificate.release, certificate.digest())
+    return certificate
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """A model from its file, or from a release folder: there its certificate is the one bound to the released files.
+
+    Executes nothing. A file that is no model is a DataError; a folder whose model is not the certified one a VerifyError.
+    """
+    where = Path(path)
+    if not where.is_dir():
+        return load_model(where)
+    if not (where / MODEL).exists() or not (where / CERTIFICATE).exists():
+        raise DataError(f"{where}: a release folder holds {MODEL} and {CERTIFICATE}, this one does not")
+    certificate = Certificate.from_json((where / CERTIFICATE).read_bytes().decode("utf-8", "replace"))
+    if (certificate.outputs or {}).get(MODEL) != sha256(where / MODEL):
+        raise VerifyError(f"{where}: {MODEL} is not the one the certificate was written for; see `kagemusha verify`")
+    return replace(load_model(where / MODEL), certificate=certificate)
+
+
+def verify(path: str | PathLike[str]) -> list[Check]:
+    """Every check on a certificate file, or on the release folder that holds it; without the data."""
+    where = Path(path)
+    return _verify(where / CERTIFICATE if where.is_dir() else where)
+
+
+def _method(method: str | Synthesizer) -> Synthesizer:
+    if isinstance(method, str):
+        return create(method)
+    if isinstance(method, type) and issubclass(method, Synthesizer):
+        return method()
+    if not isinstance(method, Synthesizer):
+        raise UsageError(
+            f"method must be a name such as {DEFAULT!r} or what create('aim', degree=3) makes, got {_kind(method)}"
+        )
+    return method
+
+
+def _budget(budget: Budget | float) -> Budget:
+    if isinstance(budget, Budget):
+        return budget
+    if isinstance(budget, bool) or not isinstance(budget, Real):
+        raise UsageError(f"the budget must be a number (ε) or Budget(epsilon=…, delta=…), got {_kind(budget)}")
+    return Budget(float(budget))
+
+
+def _schema(schema: Schema | str | PathLike[str] | None) -> Schema | None:
+    return Schema.load(schema) if isinstance(schema, str | PathLike) else schema
+
+
+def _refuse_seed(seed: Any) -> None:
+    if seed is not None:
+        raise UsageError(
+            "a release takes no seed, since whoever knows the seed can remove the noise. For an experiment pass "
+            "simulation=… instead (its certificate says ε = ∞); sampling from a finished model takes a seed: "
+            "model.sample(100, seed=3)"
+        )
+
+
+def _kind(thing: Any) -> str:
+    return type(thing).__name__
