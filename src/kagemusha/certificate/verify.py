@@ -15,14 +15,8 @@ from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import PrivacyError, SchemaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.events import (
-    Event,
-    ExponentialEvent,
-    Fact,
-    LaplaceEvent,
-    SampledGaussianEvent,
-    ThresholdEvent,
-)
+from kagemusha.privacy.asked import Fact
+from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent, ThresholdEvent
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
 from kagemusha.privacy.reach import reach_of
 from kagemusha.privacy.unit import Adjacency
