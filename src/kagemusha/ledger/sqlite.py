@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.ledger import chain
@@ -22,15 +21,15 @@ from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord,
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
+    cap_of,
+    cap_row,
     release_of,
     require_same_table,
 )
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
-from kagemusha.privacy.spend import CapRule, Spend
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.spend import Spend
 
 
 def _now() -> str:
@@ -63,11 +62,7 @@ class SQLiteLedger(LedgerFile):
             self._write_cap(db, cap)
 
     def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
-        budget = cap.budget
-        row = (
-            *(cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), _now()),
-            *(budget.rows, cap.rule, int(cap.unprotected)),
-        )
+        row = cap_row(cap, _now())
         for table in ("INSERT OR REPLACE INTO caps", "INSERT INTO cap_changes"):
             db.execute(f"{table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         chain.append(db, "cap", cap=list(row))
@@ -82,7 +77,7 @@ class SQLiteLedger(LedgerFile):
 
     def caps(self) -> list[Cap]:
         """All caps."""
-        return [_cap_of(row) for row in self.rows(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
+        return [cap_of(row) for row in self.rows(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
 
     # releases
 
@@ -297,13 +292,7 @@ class SQLiteLedger(LedgerFile):
     def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
         query = f"SELECT {CAP_COLUMNS} FROM caps WHERE dataset = ? AND policy = ?"
         row = db.execute(query, (dataset, policy)).fetchone()
-        return None if row is None else _cap_of(row)
-
-
-def _cap_of(row: tuple[Any, ...]) -> Cap:
-    dataset, policy, epsilon, delta, adjacency, _, rows, rule, unprotected = row
-    budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
-    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule), bool(unprotected))
+        return None if row is None else cap_of(row)
 
 
 def open_ledger(where: str | Path | None = None) -> SQLiteLedger:

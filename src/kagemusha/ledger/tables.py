@@ -9,8 +9,10 @@ import sqlite3
 from typing import Any
 
 from kagemusha.errors import CapReached, UsageError
+from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import event_from_json
 from kagemusha.privacy.filter import UNIT
 from kagemusha.privacy.spend import CapRule
@@ -136,3 +138,19 @@ def require_same_table(db: sqlite3.Connection, request: ReleaseRequest) -> None:
             f"data set {request.dataset!r}: this ledger knows the same bytes as {other!r}, and one table has one budget: give "
             f"it that name (--dataset {shlex.quote(other)}). Nothing was spent"
         )
+
+
+def cap_of(row: tuple[Any, ...]) -> Cap:
+    """The cap of one row of `CAP_COLUMNS`."""
+    dataset, policy, epsilon, delta, adjacency, _, rows, rule, unprotected = row
+    budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
+    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule), bool(unprotected))
+
+
+def cap_row(cap: Cap, now: str) -> tuple[Any, ...]:
+    """A cap as a row of `CAP_COLUMNS`."""
+    budget = cap.budget
+    return (
+        *(cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), now),
+        *(budget.rows, cap.rule, int(cap.unprotected)),
+    )
