@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kagemusha.errors import DataError
+from kagemusha.models.classes import ClassGenerator
 from kagemusha.models.generator import Arrays, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import NormalGenerator
@@ -13,6 +14,7 @@ from kagemusha.models.normal import NormalGenerator
 _LOADERS: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     MarkovGenerator.kind: MarkovGenerator.from_arrays,
     NormalGenerator.kind: NormalGenerator.from_arrays,
+    ClassGenerator.kind: ClassGenerator.from_arrays,
 }
 
 
