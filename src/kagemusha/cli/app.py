@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, plan, reproduce, schema, synth, verify
+from kagemusha.cli import (
+    account,
+    audit,
+    compare,
+    demo,
+    evaluate,
+    generation,
+    ledger,
+    plan,
+    reproduce,
+    schema,
+    synth,
+    verify,
+)
 from kagemusha.version import __version__
 
 app = typer.Typer(
@@ -50,6 +63,7 @@ app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(account.app, name="account")
 account.app.command("gaussian-generation")(generation.gaussian_generation)
