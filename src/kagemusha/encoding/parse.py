@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.schema.spelling import FALSE, MICROSECONDS_A_DAY, MOMENT, MOMENT_LENGTH, NUMBER, TRUE
+from kagemusha.schema.temporal import digits_of
 
 if TYPE_CHECKING:
     import duckdb
+
+_ZONE = r".*[0-9] ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_ZONED_FROM = 17  # a date, a time to the minute, and something that may be a zone
 
 
 class TextReader:
@@ -23,13 +28,13 @@ class TextReader:
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def numbers(self, texts: Any) -> FloatArray:
-        """The number each text of an arrow array says, NaN where it says none."""
+        """The number each text of an arrow array or a list says, NaN where it says none."""
         found = self._run(f"SELECT {number_sql('text')} AS found FROM texts", texts)
         return np.ma.filled(np.ma.asarray(found).astype(np.float64), np.nan)
 
     def moments(self, texts: Any, form: str | None) -> tuple[IntArray, Any]:
-        """Microseconds since 1970 of each text of an arrow array, and a mask of those that are no moment."""
-        found = np.ma.asarray(self._run(f"SELECT epoch_us({moment_sql('text', form)}) AS found FROM texts", texts))
+        """Microseconds since 1970 of each text of an arrow array or a list, and a mask of those that are no moment."""
+        found = np.ma.asarray(self._run(f"SELECT {moment_sql('text', form)} AS found FROM texts", texts))
         return np.ma.filled(found, 0).astype(np.int64), np.ma.getmaskarray(found)
 
     def _run(self, query: str, texts: Any) -> Any:
@@ -38,7 +43,8 @@ class TextReader:
 
         if self._connection is None:
             self._connection = duckdb.connect()
-        self._connection.register("texts", pa.table({"text": texts}))
+        column = pa.array(texts, type=pa.string()) if isinstance(texts, list) else texts
+        self._connection.register("texts", pa.table({"text": column}))
         try:
             return self._connection.execute(query).fetchnumpy()["found"]
         finally:
@@ -52,16 +58,61 @@ class TextReader:
 
 
 def number_sql(text: str) -> str:
-    """DuckDB expression: the number a text says, or NULL."""
-    return f"TRY_CAST({text} AS DOUBLE)"
+    """DuckDB expression: the number a text says (see `schema.spelling`), or NULL."""
+    return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_stamp(_iso(text)))})"
+
+
+def label_number_sql(text: str) -> str:
+    """DuckDB expression: the number a text says by the rules for labels, which Python's `number_of` keeps, too."""
+    spelt = f"CASE WHEN regexp_full_match({text}, '{NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
+    return f"coalesce({spelt}, {_truth(text)}, {days_sql(_stamp(_iso(text)))})"
+
+
+def days_sql(microseconds: str) -> str:
+    """DuckDB expression: the number a moment says, its days since 1970."""
+    return f"CAST({microseconds} AS DOUBLE) / {float(MICROSECONDS_A_DAY)!r}e0"
 
 
 def moment_sql(text: str, form: str | None) -> str:
-    """DuckDB expression: the timestamp a text says in a format (none: ISO 8601), or NULL."""
-    moment = f"TRY_CAST({text} AS TIMESTAMP)" if form is None else f"try_strptime({text}, {quote(form)})"
-    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
+    """DuckDB expression: microseconds since 1970 of what a text says in a format (none: ISO 8601), or NULL."""
+    number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
+    if form is None:
+        zoned = f"length({text}) >= {_ZONED_FROM} AND regexp_full_match({text}, '{_ZONE}')"
+        # Whether a cast to TIMESTAMP heeds a zone depends on DuckDB's version.
+        moment = (
+            f"CASE WHEN {zoned} THEN make_timestamp(epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))) "
+            f"ELSE TRY_CAST({text} AS TIMESTAMP) END"
+        )
+        return f"coalesce({_stamp(moment)}, {_days_to_stamp(number)})"
+    found = f"try_strptime({text}, {quote(form)})"
+    width = digits_of(form)
+    if width is not None:
+        # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
+        whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
+        digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
+        found = f"CASE WHEN length({text}) = {width} THEN {found} END, try_strptime({digits}, {quote(form)})"
+    return _stamp(f"coalesce({found}, {_iso(text)})")
 
 
 def quote(text: str) -> str:
     """A text as SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _truth(text: str) -> str:
+    true, false = (", ".join(map(quote, words)) for words in (TRUE, FALSE))
+    return f"CASE WHEN {text} IN ({true}) THEN 1e0 WHEN {text} IN ({false}) THEN 0e0 END"
+
+
+def _iso(text: str) -> str:
+    cut = f"TRY_CAST(substr({text}, 1, {MOMENT_LENGTH}) AS TIMESTAMP)"
+    return f"CASE WHEN regexp_full_match({text}, '{MOMENT}') THEN {cut} END"
+
+
+def _stamp(moment: str) -> str:
+    return f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
+
+
+def _days_to_stamp(number: str) -> str:
+    near = f"abs({number}) <= 1e8 AND {number} = floor({number})"
+    return f"CASE WHEN {near} THEN CAST({number} AS BIGINT) * {MICROSECONDS_A_DAY} END"

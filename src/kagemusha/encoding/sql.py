@@ -1,109 +1,170 @@
-"""The code of a column as a DuckDB expression: the twin of the numpy path, for files too large to load."""
+"""The code of a column in DuckDB's SQL: the twin of `reference.code_of` for files too large to load.
+
+A query has two levels: the inner one brings each value into a plain form (its *place*), the outer one codes that.
+Labels are looked up by hashing, as values of an ENUM type that is made before the query runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from kagemusha.encoding.bins import own_codes
-from kagemusha.encoding.parse import moment_sql, number_sql, quote
-from kagemusha.errors import SchemaError
+from kagemusha.encoding.arrow import not_flat
+from kagemusha.encoding.bins import code_type, own_codes
+from kagemusha.encoding.parse import days_sql, label_number_sql, moment_sql, number_sql, quote
+from kagemusha.encoding.values import GAPS
 from kagemusha.schema import Integer, Labelled, Measured, Modelled, Moment
+from kagemusha.schema.spelling import EXACT_BELOW, MICROSECONDS_A_DAY, number_text
 
-Stored = Literal["text", "integer", "float", "boolean", "date", "timestamp", "zoned", "nested"]
+Stored = Literal[
+    "text", "binary", "integer", "float", "decimal", "boolean",
+    "date", "timestamp", "nanoseconds", "zoned", "other", "nested",
+]  # fmt: skip
 """How a table stores a column."""
 
-MICROSECONDS = {"D": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
+MOMENTS = ("date", "timestamp", "nanoseconds", "zoned")
+TEXTS = ("text", "binary", "other")
+
+UNITS = {"D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
+SQL_TYPES = {"uint8": "UTINYINT", "uint16": "USMALLINT", "int32": "INTEGER"}
 
 
-def sql_expression(column: Modelled, stored: Stored = "text", source: str | None = None) -> str:
-    """DuckDB expression for the code of a column; it is never NULL.
+FEW_NUMBERS = 256
+"""Up to so many labels that say numbers, halving finds the right one faster than hashing its text."""
 
-    `stored` says how the table stores the column, `source` under which SQL identifier (its name, if not said).
-    """
-    name = identifier(column.name) if source is None else source
-    check_stored(column, stored)
-    if isinstance(column, Labelled):
-        return _labelled(column, as_text(name, stored))
-    assert isinstance(column, Measured)
+
+@dataclass(frozen=True)
+class Query:
+    """Statements to run first, and then a query that gives a column of codes for each column asked for."""
+
+    setup: tuple[str, ...]
+    codes: str
+    places: str
+
+    def over(self, scan: str) -> str:
+        """The query over a FROM clause; no code is NULL."""
+        return f"SELECT {self.codes} FROM (SELECT {self.places} FROM {scan})"
+
+
+def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
+    """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
+    types: dict[str, Iterable[str]] = {}
+    places: list[str] = []
+    codes: list[str] = []
+    for column, stored, source in fields:
+        at = len(codes)
+        if isinstance(column, Labelled):
+            places.append(f"{_label_place(column, stored, source)} AS p{at}")
+            code = _label_code(column, stored, f"p{at}", types)
+        else:
+            assert isinstance(column, Measured)
+            places.append(f"{_place(column, stored, source)} AS p{at}")
+            code = _binned(column, f"p{at}")
+        codes.append(f"CAST({code} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}")
+    setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, texts))})" for name, texts in types.items())
+    return Query(setup, ", ".join(codes), ", ".join(places))
+
+
+def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
+    """DuckDB expression for the plain form of a stored value: text, number, or the microseconds of a moment."""
+    if stored == "nested":
+        raise not_flat(column)
+    if stored in MOMENTS:
+        return _microseconds(source, stored)
+    if stored in TEXTS:
+        readable = {"text": source, "binary": f"TRY(decode({source}))", "other": "NULL"}[stored]
+        # What is there but no text is a text that nothing reads.
+        plain = f"CAST({readable} AS VARCHAR)"
+        return plain if stored == "text" else f"CASE WHEN {source} IS NOT NULL THEN coalesce({plain}, chr(0)) END"
+    if stored == "decimal":
+        # Through its digits: those say which float64 is nearest, and a division might not.
+        return f"CAST(CAST({source} AS VARCHAR) AS DOUBLE)"
+    return f"CAST({source} AS {'INTEGER' if stored == 'boolean' else 'DOUBLE'})" if stored != "integer" else source
+
+
+def _place(column: Measured, stored: Stored, source: str) -> str:
+    """The place of a stored value on the column's axis, NULL if it has none."""
+    value = plain_sql(column, stored, source)
     if isinstance(column, Moment):
-        return _binned(column, _lattice(column.unit, _as_moment(column, name, stored)))
-    return _binned(column, number_sql(name) if stored == "text" else f"CAST({name} AS DOUBLE)")
+        stamp = value if stored in MOMENTS else moment_sql(f"CAST({value} AS VARCHAR)", column.format)
+        return _lattice(column.unit, stamp)
+    if stored in MOMENTS:
+        return days_sql(value)
+    return number_sql(value) if stored in TEXTS else f"CAST({value} AS DOUBLE)"
 
 
-def check_stored(column: Modelled, stored: Stored) -> None:
-    """A `SchemaError` where a column of this kind cannot be stored so."""
-    unfit: tuple[Stored, ...] = ("nested",)
-    if isinstance(column, Moment):
-        unfit = ("nested", "float", "boolean")
-    elif isinstance(column, Measured):
-        unfit = ("nested", "date", "timestamp", "zoned")
-    if stored in unfit:
-        raise SchemaError(
-            f"column {column.name!r} is declared {column.kind}, but the table stores it as {stored}; "
-            "declare the kind it has, or drop it"
-        )
+def _label_place(column: Labelled, stored: Stored, source: str) -> str:
+    """The text or number under which a stored value is looked up among labels, NULL if it is missing."""
+    value = plain_sql(column, stored, source)
+    if stored in MOMENTS:
+        # NaN stands for a moment that is there, but too far away.
+        return f"CASE WHEN {source} IS NOT NULL THEN coalesce({days_sql(value)}, CAST('nan' AS DOUBLE)) END"
+    return f"CASE WHEN NOT isnan({value}) THEN {value} END" if stored in ("float", "decimal") else value
 
 
-def identifier(name: str) -> str:
-    """A column name as SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def as_text(name: str, stored: Stored) -> str:
-    """DuckDB expression: the text under which a stored value is looked up among labels, NULL if it is missing."""
-    if stored == "text":
-        return f"CAST({name} AS VARCHAR)"
-    if stored == "boolean":
-        return f"CASE WHEN {name} THEN 'true' WHEN NOT {name} THEN 'false' END"
-    if stored == "float":
-        number = f"CAST({name} AS DOUBLE)"
-        whole = f"abs({number}) < {2**53} AND {number} = floor({number})"
-        return (
-            f"CASE WHEN isnan({number}) THEN NULL WHEN {whole} THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) "
-            f"ELSE CAST({number} AS VARCHAR) END"
-        )
-    return f"CAST({name} AS VARCHAR)"
-
-
-def _as_moment(column: Moment, name: str, stored: Stored) -> str:
-    if stored in ("text", "integer"):
-        return moment_sql(as_text(name, stored), column.format)
-    # The cast of a zoned timestamp would depend on the zone of this machine.
-    zoned = stored == "zoned"
-    moment = f"make_timestamp(epoch_us({name}))" if zoned else f"TRY_CAST({name} AS TIMESTAMP)"
-    if zoned:
-        return f"CASE WHEN isfinite({name}) THEN {moment} END"
-    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
-
-
-def _labelled(column: Labelled, text: str) -> str:
-    """Look the text up by hashing: a cast to an enum of the accepted texts, then from position to code."""
-    texts = column.texts
-    spellings = sorted(texts, key=texts.__getitem__)
-    accepted = ", ".join(quote(spelling) for spelling in spellings)
-    position = f"CAST(enum_code(TRY_CAST({text} AS ENUM({accepted}))) AS INTEGER)"
-    codes = [texts[spelling] for spelling in spellings]
-    if codes == list(range(len(codes))):
-        code = f"coalesce({position}, {column.stray_code})"
+def _label_code(column: Labelled, stored: Stored, name: str, types: dict[str, Iterable[str]]) -> str:
+    """The code of what `_label_place` gives; the ENUM types it needs are added to `types`."""
+    if stored not in TEXTS:
+        found = f"coalesce({_number_code(column, stored, name, name, types)}, {column.stray_code})"
+        return f"CASE WHEN {name} IS NULL THEN {column.empty_code} ELSE {found} END"
+    texts = list(column.texts)
+    if list(column.texts.values()) == list(range(len(texts))):
+        types[f"texts_{name}"] = texts
+        exact = f"CAST(enum_code(TRY_CAST({name} AS texts_{name})) AS INTEGER)"
     else:
-        found = _tree(position, [codes.index(code) for code in range(codes[-1] + 1)], 0)
-        code = f"CASE WHEN {position} IS NULL THEN {column.stray_code} ELSE {found} END"
-    if column.empty_code == column.stray_code:
-        return code
-    empty = f"{text} IS NULL" if "" in texts else f"{text} IS NULL OR {text} = ''"
-    return f"CASE WHEN {empty} THEN {column.empty_code} ELSE {code} END"
+        words = {code: [quote(text) for text in texts if column.texts[text] == code] for code in (0, 1)}
+        exact = f"CASE WHEN {name} IN ({', '.join(words[0])}) THEN 0 WHEN {name} IN ({', '.join(words[1])}) THEN 1 END"
+    gap = f"CASE WHEN {name} IS NULL OR {name} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
+    said = _number_code(column, stored, name, label_number_sql(name), types)
+    return f"coalesce({exact}, {gap}, {said}, {column.stray_code})"
 
 
-def _lattice(unit: str, moment: str) -> str:
-    """Whole units from 1970 to a timestamp, rounded down."""
+def _number_code(column: Labelled, stored: Stored, name: str, number: str, types: dict[str, Iterable[str]]) -> str:
+    """The code of the label that says a number, NULL if none does."""
+    if not column.numbers:
+        return "NULL"
+    if len(column.numbers) <= FEW_NUMBERS:
+        return _find(f"CAST({number} AS DOUBLE)", sorted(column.numbers.items()))
+    spelt = {code: number_text(key) for key, code in column.numbers.items()}
+    types[f"numbers_{name}"] = [spelt.get(code, f"no number {code}") for code in range(len(column.labels))]
+    exact = f"{number} BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
+    whole = exact if stored in ("integer", "boolean") else f"{exact} AND {number} = floor({number})"
+    text = f"CASE WHEN {whole} THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST(CAST({number} AS DOUBLE) AS VARCHAR) END"
+    return f"CAST(enum_code(TRY_CAST({text} AS numbers_{name})) AS INTEGER)"
+
+
+def _find(number: str, items: Sequence[tuple[float, int]]) -> str:
+    """The code of a number among rising ones, by halving; NULL if it is none of them."""
+    if len(items) == 1:
+        return f"CASE WHEN {number} = {_number(items[0][0])} THEN {items[0][1]} END"
+    half = len(items) // 2
+    left, right = _find(number, items[:half]), _find(number, items[half:])
+    return f"CASE WHEN {number} < {_number(items[half][0])} THEN {left} ELSE {right} END"
+
+
+def _microseconds(name: str, stored: Stored) -> str:
+    """Microseconds since 1970 of a stored moment, in UTC where it has a zone; NULL if it is missing or too far away."""
+    if stored == "nanoseconds":
+        return _floored(f"epoch_ns({name})", 1_000)
+    # The cast of a zoned timestamp would depend on the zone of this machine.
+    moment = name if stored == "zoned" else f"TRY_CAST({name} AS TIMESTAMP)"
+    return f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
+
+
+def _lattice(unit: str, stamp: str) -> str:
+    """Whole units from 1970 to a moment given in microseconds, rounded down."""
+    if unit in UNITS:
+        return _floored(stamp, UNITS[unit])
+    moment = f"make_timestamp({stamp})"
     if unit == "Y":
         return f"(year({moment}) - 1970)"
-    if unit == "M":
-        return f"((year({moment}) - 1970) * 12 + month({moment}) - 1)"
-    size, stamp = MICROSECONDS[unit], f"epoch_us({moment})"
+    return f"((year({moment}) - 1970) * 12 + month({moment}) - 1)"
+
+
+def _floored(count: str, size: int) -> str:
     # `//` rounds towards zero, so the remainder is made positive first.
-    return stamp if size == 1 else f"(({stamp} - (({stamp} % {size}) + {size}) % {size}) // {size})"
+    return count if size == 1 else f"(({count} - (({count} % {size}) + {size}) % {size}) // {size})"
 
 
 def _binned(column: Measured, number: str) -> str:
@@ -129,11 +190,12 @@ def _tree(number: str, starts: Sequence[Any], first: int) -> str:
     if len(starts) == 1:
         return str(first)
     half = len(starts) // 2
-    left = _tree(number, starts[:half], first)
-    right = _tree(number, starts[half:], first + half)
+    left, right = _tree(number, starts[:half], first), _tree(number, starts[half:], first + half)
     return f"CASE WHEN {number} < {_number(starts[half])} THEN {left} ELSE {right} END"
 
 
 def _number(value: Any) -> str:
+    if value in (float("inf"), float("-inf")):
+        return f"CAST('{value}' AS DOUBLE)"
     # An exponent makes the literal a DOUBLE; without one DuckDB would read a DECIMAL.
     return f"{value!r}e0" if isinstance(value, float) and "e" not in repr(value) else repr(value)

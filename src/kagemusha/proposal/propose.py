@@ -13,7 +13,7 @@ from kagemusha.schema.labels import Boolean, Category
 from kagemusha.schema.numeric import Measured
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.temporal import Moment
-from kagemusha.sources.rawfile import RawFile, connect, open_file, shielded
+from kagemusha.sources.rawfile import RawFile, open_file, shielded
 
 ROWS = 200_000
 CELLS = 20_000_000
@@ -55,9 +55,8 @@ def _kind_only(column: Column) -> Column:
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
-    query = f"SELECT * FROM {file.scan()} LIMIT {rows}"
-    with connect() as connection:
-        arrow = shielded(file.path, lambda: _fetch(connection.sql(query)))
+    with file.reading() as (connection, scan):
+        arrow = shielded(file.path, lambda: _fetch(connection.sql(f"SELECT * FROM {scan} LIMIT {rows}")))
     if not arrow.num_rows:
         raise DataError(f"{file.path}: the file has a header but no rows")
     yield from zip(file.names, arrow.columns, strict=True)

@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.frames import check_names
-from kagemusha.encoding.sql import sql_expression
-from kagemusha.errors import DataError
+from kagemusha.encoding.sql import codes_query
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally, poisson_mask, stack
 from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.rawfile import connect, open_file, shielded
+from kagemusha.sources.rawfile import open_file, shielded
 
 CHUNK = 250_000
 KEEP = 512 * 2**20
-SQL_TYPES = {"uint8": "UTINYINT", "uint16": "USMALLINT", "int32": "INTEGER"}
 
 
 class FileSource:
@@ -32,7 +29,8 @@ class FileSource:
         check_names(self._file.names, schema, str(path))
         self._keep = keep
         self._kept: list[list[Codes]] | None = None
-        self._query = self._select()
+        fields = [(c, self._file.names.index(c.name)) for c in schema.modelled]
+        self._query = codes_query((c, self._file.stored[at], self._file.source(at)) for c, at in fields)
 
     def __repr__(self) -> str:
         return f"FileSource({str(self._file.path)!r})"
@@ -74,21 +72,13 @@ class FileSource:
 
     def poisson(self, rate: float, *, rng: np.random.Generator) -> IntArray:
         """Codes of rows taken independently with probability `rate`, in one pass over the file."""
+        nothing = np.empty((0, len(self.domain)), dtype=np.int64)
         parts = [stack(c, poisson_mask(len(c[0]), rate, rng=rng)) for c in self._chunks()]
-        return np.concatenate(parts)
+        return np.concatenate([nothing, *parts])
 
     def native_like(self) -> Any:
         """Files have no frame of their own; arrow tables hold what they hold."""
         return "pyarrow"
-
-    def _select(self) -> str:
-        positions = {name: i for i, name in enumerate(self._file.names)}
-        codes: list[str] = []
-        for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
-            at = positions[column.name]
-            expression = sql_expression(column, self._file.stored[at], self._file.source(at))
-            codes.append(f"CAST({expression} AS {SQL_TYPES[code_type(size).name]}) AS k{len(codes)}")
-        return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
 
     def _chunks(self) -> Iterator[list[Codes]]:
         if self._kept is not None:
@@ -104,15 +94,15 @@ class FileSource:
             else:
                 kept.clear()
             yield columns
-        if not rows:
-            raise DataError(f"{self._file.path}: the file has a header but no rows")
+        self._file.check_count(rows)
         if room >= 0:
             self._kept = kept
 
     def _read(self) -> Iterator[list[Codes]]:
-        self._file.check_unchanged()
-        with connect() as connection:
-            reader = shielded(self._file.path, lambda: _stream(connection, self._query))
+        with self._file.reading() as (connection, scan):
+            for statement in self._query.setup:
+                connection.execute(statement)
+            reader = shielded(self._file.path, lambda: _stream(connection, self._query.over(scan)))
             while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
                 yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.frames import open_frame
-from kagemusha.errors import DataError
+from kagemusha.encoding.frames import library_of, open_frame
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally, poisson_mask, stack
 from kagemusha.schema import Clique, Domain, Schema
@@ -22,10 +21,8 @@ class FrameSource:
     def __init__(self, frame: Any, schema: Schema) -> None:
         self._schema = schema
         opened = open_frame(frame)
-        self._columns = Encoder(schema).encode_columns(frame)
-        self._like = _shape(opened, schema)
-        if not len(self._columns[0]):
-            raise DataError("the table has no rows")
+        self._columns = Encoder(schema).encode_columns(opened)
+        self._library = library_of(opened)
 
     def __repr__(self) -> str:
         return f"FrameSource(<private>, {len(self.domain)} columns)"
@@ -67,14 +64,5 @@ class FrameSource:
         return stack(self._columns, slice(None))
 
     def native_like(self) -> Any:
-        """An empty frame of the library and types that came in."""
-        return self._like
-
-
-def _shape(opened: Any, schema: Schema) -> Any:
-    """An empty frame of the modelled columns; without categorical types, which list the values they stand for."""
-    import narwhals as nw
-
-    types = opened.schema
-    plain = [c.name for c in schema.modelled if types[c.name] not in (nw.Categorical, nw.Enum)]
-    return opened.head(0).select(plain).to_native()
+        """The name of the library that came in; types of columns hang on single records and are left behind."""
+        return self._library

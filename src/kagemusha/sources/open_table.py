@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -11,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.encoding.arrow import check_plain, python_values
-from kagemusha.encoding.frames import arrow_column, check_names, open_frame
-from kagemusha.encoding.sql import as_text, check_stored
-from kagemusha.encoding.values import label_text
-from kagemusha.errors import DataError
+from kagemusha.encoding.arrow import check_flat, plain_values
+from kagemusha.encoding.frames import check_names, column_values, open_frame
+from kagemusha.encoding.sql import MOMENTS, plain_sql
+from kagemusha.encoding.values import Instant, Plain, label_text, plain
 from kagemusha.schema import Labelled, Schema
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
-from kagemusha.sources.rawfile import connect, open_file, shielded
+from kagemusha.sources.rawfile import open_file, shielded
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,14 @@ class ValueCounts:
         return "ValueCounts(<private>)"
 
     @classmethod
-    def of(cls, found: Iterable[tuple[str | None, int]]) -> ValueCounts:
-        """Texts with their counts; missing values and what no schema can hold left out.
+    def of(cls, found: Iterable[tuple[Plain, int]]) -> ValueCounts:
+        """Plain values with their counts; missing values and what no schema can hold left out.
 
-        Labels stay texts: whether a frame holds a column as numbers hangs on single records.
+        Labels are texts, one for all forms of a value: which of them a table uses hangs on single records.
         """
         sums: dict[str, int] = {}
-        for text, count in found:
+        for value, count in found:
+            text = label_text(value)
             if text and "\0" not in text and text.encode("utf-8", "ignore").decode() == text:
                 sums[text] = sums.get(text, 0) + int(count)
         # rare values last: one record more or less then leaves the place of all others as it is
@@ -79,19 +80,19 @@ class OpenFrame(OpenTable):
     def __init__(self, frame: Any, schema: Schema) -> None:
         self.schema = schema
         self._frame = frame
-        opened = open_frame(frame)
-        check_names(opened.columns, schema)
-        if not len(opened):
-            raise DataError("the table has no rows")
+        check_names(open_frame(frame).columns, schema)
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count."""
         column = self._labelled(name)
-        values = arrow_column(open_frame(self._frame), column)
-        check_plain(column, values.type)
+        values = column_values(open_frame(self._frame), column)
+        if isinstance(values, list):
+            return ValueCounts.of(Counter(values).items())
+        check_flat(column, values.type)
         found = values.value_counts()
-        texts = map(label_text, python_values(found.field("values")))
-        return ValueCounts.of(zip(texts, found.field("counts").to_pylist(), strict=True))
+        return ValueCounts.of(
+            zip(plain_values(found.field("values")), found.field("counts").to_pylist(), strict=True)
+        )
 
     def with_schema(self, schema: Schema) -> Source:
         """The same frame behind a closed schema."""
@@ -116,14 +117,13 @@ class OpenFile(OpenTable):
         """Every label with its count, grouped by DuckDB in one pass over the file."""
         at = self._file.names.index(name)
         stored = self._file.stored[at]
-        check_stored(self._labelled(name), stored)
-        query = (
-            f"SELECT {as_text(self._file.source(at), stored)} AS label, count(*) FROM {self._file.scan()} GROUP BY 1"
-        )
-        self._file.check_unchanged()
-        with connect() as connection:
+        value = plain_sql(self._labelled(name), stored, self._file.source(at))
+        with self._file.reading() as (connection, scan):
+            query = f"SELECT {value} AS label, count(*) FROM {scan} GROUP BY 1"
             found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
-        return ValueCounts.of(found)
+        self._file.check_count(sum(count for _, count in found))
+        moments = stored in MOMENTS
+        return ValueCounts.of((Instant(v) if moments and v is not None else plain(v), count) for v, count in found)
 
     def with_schema(self, schema: Schema) -> Source:
         """The same file behind a closed schema."""

@@ -1,4 +1,4 @@
-"""Table files as they lie on disk: header, stored types, and how DuckDB is to read them.
+"""Table files as they lie on disk: header, lines, stored types, and how DuckDB is to read them.
 
 DuckDB's own messages quote the line they stumble over. None of them leaves this file: `shielded` puts a text of
 ours in their place and raises it outside the handler, so that not even the exception's context holds a value.
@@ -22,11 +22,19 @@ from typing import IO, Any, Literal, TypeVar
 
 from kagemusha.encoding.sql import Stored
 from kagemusha.errors import DataError
+from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
 
 Result = TypeVar("Result")
 
 HEAD = 8 * 2**20
 DELIMITERS = ",;\t|"
+MAGIC = {
+    b"\x1f\x8b": "compressed with gzip; name it .csv.gz, or unpack it",
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it",
+    b"PAR1": "Parquet; name it .parquet",
+}
+"""How files begin that are no CSV, and what to do with them."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,20 @@ class RawFile:
     stored: tuple[Stored, ...]
     delimiter: str
     stamp: tuple[int, int]
+    lines: Lines | None = None
 
-    def scan(self) -> str:
-        """The FROM clause that reads the file; a CSV is read as text, every column."""
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Any, str]]:
+        """A DuckDB, and the FROM clause that reads the file in it; a CSV is read as text, every column."""
+        self.check_unchanged()
         columns = ", ".join(f"c{i}" for i in range(len(self.names)))
-        return f"{_reader(self.path, self.kind, self.delimiter, len(self.names))} AS raw({columns})"
+        with connect() as connection, self._readable() as path:
+            yield connection, f"{self._reader(path)} AS raw({columns})"
+
+    def check_count(self, rows: int) -> None:
+        """Raise `DataError` if a pass over a CSV did not give as many rows as its lines say."""
+        if self.lines is not None and rows != self.lines.records - 1:
+            raise DataError(f"{self.path}: its records cannot be told apart with certainty; write the file anew as CSV")
 
     def source(self, position: int) -> str:
         """The SQL expression of one column of `scan`."""
@@ -61,6 +78,30 @@ class RawFile:
         if _stamp(self.path) != self.stamp:
             raise DataError(f"{self.path}: the file changed while it was being read; open it again")
 
+    @contextmanager
+    def _readable(self) -> Iterator[Path]:
+        """The file, or for the time of reading a copy that DuckDB can read: it knows one kind of line end a file."""
+        lines = self.lines
+        if lines is None or not lines.mixed:
+            yield self.path
+            return
+        with TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder:
+            copy = Path(folder) / "table.csv"
+            shielded(self.path, lambda: _write(copy, _blocks(self.path), self.delimiter, lines.loose))
+            yield copy
+
+    def _reader(self, path: Path) -> str:
+        if self.kind == "parquet":
+            return _parquet_reader(path)
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
+        parallel = self.lines is None or not self.lines.quoted_ends
+        # Empty fields stay empty text: which of them are missing is the schema's decision.
+        return (
+            f"read_csv({_pattern(path)}, columns = {{{columns}}}, auto_detect = false, header = true, "
+            f"delim = '{self.delimiter}', quote = '\"', escape = '\"', nullstr = '\x01\x02\x03', strict_mode = true, "
+            f"ignore_errors = false, null_padding = false, parallel = {str(parallel).lower()})"
+        )
+
 
 def open_file(path: str | PathLike[str]) -> RawFile:
     """Read the header of a CSV (also .csv.gz, .tsv) or Parquet file; `DataError` if it is no table."""
@@ -73,7 +114,7 @@ def open_file(path: str | PathLike[str]) -> RawFile:
         raise DataError(f"{file}: the name must end in .csv, .csv.gz, .tsv, .txt, .parquet or .pq")
     names, delimiter = _csv_header(file)
     texts: tuple[Stored, ...] = tuple("text" for _ in names)
-    return RawFile(file, "csv", names, texts, delimiter, stamp)
+    return RawFile(file, "csv", names, texts, delimiter, stamp, _lines(file, delimiter))
 
 
 def read_header(path: str | PathLike[str]) -> tuple[str, ...]:
@@ -137,6 +178,9 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
     head = shielded(path, lambda: _head(path))
+    for magic, what in MAGIC.items():
+        if head.startswith(magic):
+            raise DataError(f"{path}: the file is {what}")
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in head[:4]:
         raise DataError(f"{path}: the file is UTF-16 or UTF-32 text; convert the file to UTF-8")
     text = _decoded(head)
@@ -147,8 +191,6 @@ def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
     if not headers:
         raise DataError(f"{path}: the first line is not a header of column names")
     fields, delimiter = max(headers, key=lambda header: len(header[0]))
-    if shielded(path, lambda: _holds_nul(path)):
-        raise DataError(f"{path}: the file holds NUL bytes; it is not text, or damaged")
     first: dict[str, int] = {}
     for position, name in enumerate(fields, 1):
         if not name:
@@ -170,10 +212,27 @@ def _head(path: Path) -> bytes:
         return bytes(stream.read(HEAD))
 
 
-def _holds_nul(path: Path) -> bool:
-    """Whether a NUL byte stands anywhere: no text has one, so the file is damaged, whatever it is."""
+def _lines(path: Path, delimiter: str) -> Lines:
+    lines = shielded(path, lambda: survey(_blocks(path), delimiter) or survey_loose(_blocks(path), delimiter))
+    if lines.nul:
+        raise DataError(f"{path}: the file holds NUL bytes; it is not text, or damaged")
+    if lines.unclosed is not None:
+        raise DataError(f"{path}: a quotation mark is not closed; the last one that opens a field is in line {lines.unclosed}")
+    return lines
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a CSV, without the mark that says it is UTF-8."""
     with _open_bytes(path) as stream:
-        return any(b"\0" in block for block in iter(lambda: stream.read(1 << 22), b""))
+        block = stream.read(BLOCK).removeprefix(codecs.BOM_UTF8)
+        while block:
+            yield block
+            block = stream.read(BLOCK)
+
+
+def _write(path: Path, blocks: Iterator[bytes], delimiter: str, loose: bool) -> None:
+    with path.open("wb") as copy:
+        copy.writelines(with_line_feeds(blocks, delimiter, loose=loose))
 
 
 def _decoded(head: bytes) -> str | None:
@@ -205,33 +264,37 @@ def _parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
         raise DataError(f"{path}: the file has no columns")
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have the same name; every column needs a name of its own")
-    query = f"DESCRIBE SELECT * FROM {_reader(path, 'parquet', ',', len(names))}"
+    query = f"DESCRIBE SELECT * FROM {_parquet_reader(path)}"
     with connect() as connection:
         rows = shielded(path, lambda: connection.execute(query).fetchall())
     return names, tuple(_stored(str(row[1])) for row in rows)
 
 
 def _stored(sql_type: str) -> Stored:
-    if sql_type in ("VARCHAR", "UUID", '"NULL"') or sql_type.startswith("ENUM"):
+    if sql_type in ("VARCHAR", "UUID", '"NULL"') or sql_type.startswith(("ENUM", "TIME_NS")) or sql_type == "TIME":
         return "text"
     if sql_type in ("BOOLEAN", "DATE"):
         return "boolean" if sql_type == "BOOLEAN" else "date"
     if sql_type.startswith("TIMESTAMP"):
+        if sql_type.endswith("_NS"):
+            return "nanoseconds"
         return "zoned" if "ZONE" in sql_type else "timestamp"
-    if sql_type in ("FLOAT", "DOUBLE") or re.fullmatch(r"DECIMAL\(\d+,\d+\)", sql_type):
+    if sql_type in ("FLOAT", "DOUBLE"):
         return "float"
-    return "integer" if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", sql_type) else "nested"
+    if sql_type.startswith("DECIMAL") and "[" not in sql_type:
+        return "decimal"
+    if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", sql_type):
+        return "integer"
+    if sql_type == "BLOB":
+        return "binary"
+    return "nested" if sql_type.endswith("]") or sql_type.startswith(("STRUCT", "MAP", "UNION", "VARIANT")) else "other"
 
 
-def _reader(path: Path, kind: str, delimiter: str, width: int) -> str:
+def _parquet_reader(path: Path) -> str:
+    return f"read_parquet({_pattern(path)})"
+
+
+def _pattern(path: Path) -> str:
     # Brackets keep DuckDB from taking *, ? and [ in a file name for a pattern.
     name = re.sub(r"([*?\[])", r"[\1]", str(path.absolute())).replace("'", "''")
-    if kind == "parquet":
-        return f"read_parquet('{name}')"
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
-    # Empty fields stay empty text: which of them are missing is the schema's decision.
-    return (
-        f"read_csv('{name}', columns = {{{columns}}}, auto_detect = false, header = true, delim = '{delimiter}', "
-        "quote = '\"', escape = '\"', nullstr = '\x01\x02\x03', strict_mode = true, ignore_errors = false, "
-        "null_padding = false)"
-    )
+    return f"'{name}'"
