@@ -67,17 +67,30 @@ def column_values(frame: Any, column: Modelled) -> Any:
 
     series = frame[column.name]
     native = series.to_native()
-    if str(getattr(native, "dtype", "")) != "object":
-        values = None
-        with suppress(Exception):
-            values = series.to_arrow()
-        if values is not None and not isinstance(values.type, pa.BaseExtensionType):
-            return values
+    dtype = str(getattr(native, "dtype", ""))
+    if dtype.lower() == "object":
+        texts = _texts(native) if dtype == "object" else None
+        return plains(series.to_list()) if texts is None else texts
+    if dtype == "category" and str(native.cat.categories.dtype) == "object":
+        texts, codes = _texts(native.cat.categories), native.cat.codes.to_numpy()
+        if texts is None:
+            return plains(series.to_list())
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), texts)
+    values = None
+    with suppress(Exception):
+        values = series.to_arrow()
+    if values is None or isinstance(values.type, pa.BaseExtensionType):
         return plains(series.to_list())
-    objects = native.to_numpy()
-    with suppress(Exception):  # texts and gaps alone, the usual case: `plains` would give the same, slowly
-        return pa.array(objects, type=pa.string(), from_pandas=True)
-    return plains(objects)
+    return values
+
+
+def _texts(objects: Any) -> Any:
+    """An arrow array of pandas objects that are texts and gaps alone, the usual case; None of any others."""
+    import pyarrow as pa
+
+    with suppress(Exception):  # `plains` would give the same, slowly
+        return pa.array(objects.to_numpy(), type=pa.string(), from_pandas=True)
+    return None
 
 
 def library_of(like: Any) -> str:

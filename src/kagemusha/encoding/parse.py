@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.schema.spelling import FALSE, MICROSECONDS_A_DAY, MOMENT, MOMENT_LENGTH, NUMBER, TRUE
+from kagemusha.schema.spelling import (
+    DATE_TIME,
+    DATE_TIME_LENGTH,
+    FALSE,
+    MICROSECONDS_A_DAY,
+    NUMBER,
+    TRUE,
+    ZONE,
+    ZONED_FROM,
+)
 from kagemusha.schema.temporal import digits_of
 
 if TYPE_CHECKING:
     import duckdb
-
-_ZONE = r".*[0-9] ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
-_ZONED_FROM = 17  # a date, a time to the minute, and something that may be a zone
 
 
 class TextReader:
@@ -59,13 +65,13 @@ class TextReader:
 
 def number_sql(text: str) -> str:
     """DuckDB expression: the number a text says (see `schema.spelling`), or NULL."""
-    return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_stamp(_iso(text)))})"
+    return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_iso(text))})"
 
 
 def label_number_sql(text: str) -> str:
     """DuckDB expression: the number a text says by the rules for labels, which Python's `number_of` keeps, too."""
     spelt = f"CASE WHEN regexp_full_match({text}, '{NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
-    return f"coalesce({spelt}, {_truth(text)}, {days_sql(_stamp(_iso(text)))})"
+    return f"coalesce({spelt}, {_truth(text)}, {days_sql(_iso(text))})"
 
 
 def days_sql(microseconds: str) -> str:
@@ -77,21 +83,19 @@ def moment_sql(text: str, form: str | None) -> str:
     """DuckDB expression: microseconds since 1970 of what a text says in a format (none: ISO 8601), or NULL."""
     number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
     if form is None:
-        zoned = f"length({text}) >= {_ZONED_FROM} AND regexp_full_match({text}, '{_ZONE}')"
-        # Whether a cast to TIMESTAMP heeds a zone depends on DuckDB's version.
-        moment = (
-            f"CASE WHEN {zoned} THEN make_timestamp(epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))) "
-            f"ELSE TRY_CAST({text} AS TIMESTAMP) END"
-        )
-        return f"coalesce({_stamp(moment)}, {_days_to_stamp(number)})"
+        # Whether DuckDB's own cast heeds a zone depends on its version.
+        zoned = f"length({text}) >= {ZONED_FROM} AND regexp_matches({text}, '{ZONE}$')"
+        own = _stamp(f"CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END")
+        return f"coalesce({own}, {_iso(text)}, {_days_to_stamp(number)})"
     found = f"try_strptime({text}, {quote(form)})"
     width = digits_of(form)
-    if width is not None:
-        # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
-        whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
-        digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
-        found = f"CASE WHEN length({text}) = {width} THEN {found} END, try_strptime({digits}, {quote(form)})"
-    return _stamp(f"coalesce({found}, {_iso(text)})")
+    if width is None:
+        return f"coalesce({_stamp(found)}, {_iso(text)}, {_days_to_stamp(number)})"
+    # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
+    whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
+    digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
+    padded = f"try_strptime({digits}, {quote(form)})"
+    return f"coalesce({_stamp(f'CASE WHEN length({text}) = {width} THEN {found} END')}, {_stamp(padded)}, {_iso(text)})"
 
 
 def quote(text: str) -> str:
@@ -105,8 +109,16 @@ def _truth(text: str) -> str:
 
 
 def _iso(text: str) -> str:
-    cut = f"TRY_CAST(substr({text}, 1, {MOMENT_LENGTH}) AS TIMESTAMP)"
-    return f"CASE WHEN regexp_full_match({text}, '{MOMENT}') THEN {cut} END"
+    """Microseconds since 1970 of an ISO 8601 text (see `schema.spelling`), or NULL."""
+    zone = f"CASE WHEN length({text}) >= {ZONED_FROM} THEN regexp_extract({text}, '{ZONE}$', 0) ELSE '' END"
+    local = f"substr({text}, 1, length({text}) - length({zone}))"
+    stamp = f"epoch_us(TRY_CAST(substr({local}, 1, {DATE_TIME_LENGTH}) AS TIMESTAMP))"
+    hours, minutes = (f"regexp_extract({zone}, '{ZONE}$', {group})" for group in (1, 2))
+    shift = (
+        f"coalesce(TRY_CAST({hours} AS BIGINT), 0) * 60 "
+        f"+ coalesce(TRY_CAST(left({hours}, 1) || {minutes} AS BIGINT), 0)"
+    )
+    return f"CASE WHEN regexp_full_match({local}, '{DATE_TIME}') THEN {stamp} - ({shift}) * 60000000 END"
 
 
 def _stamp(moment: str) -> str:

@@ -13,17 +13,17 @@ from typing import Any, Literal
 from kagemusha.encoding.arrow import not_flat
 from kagemusha.encoding.bins import code_type, own_codes
 from kagemusha.encoding.parse import days_sql, label_number_sql, moment_sql, number_sql, quote
-from kagemusha.encoding.values import GAPS
+from kagemusha.encoding.values import FIRST_MOMENT, GAPS, LAST_MOMENT
 from kagemusha.schema import Integer, Labelled, Measured, Modelled, Moment
 from kagemusha.schema.spelling import EXACT_BELOW, MICROSECONDS_A_DAY, number_text
 
 Stored = Literal[
     "text", "binary", "integer", "float", "decimal", "boolean",
-    "date", "timestamp", "nanoseconds", "zoned", "other", "nested",
+    "date", "timestamp", "milliseconds", "nanoseconds", "zoned", "other", "nested",
 ]  # fmt: skip
-"""How a table stores a column."""
+"""How a table stores a column; milliseconds are whole numbers since 1970."""
 
-MOMENTS = ("date", "timestamp", "nanoseconds", "zoned")
+MOMENTS = ("date", "timestamp", "milliseconds", "nanoseconds", "zoned")
 TEXTS = ("text", "binary", "other")
 
 UNITS = {"D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
@@ -147,6 +147,8 @@ def _microseconds(name: str, stored: Stored) -> str:
     """Microseconds since 1970 of a stored moment, in UTC where it has a zone; NULL if it is missing or too far away."""
     if stored == "nanoseconds":
         return _floored(f"epoch_ns({name})", 1_000)
+    if stored == "milliseconds":
+        return f"CASE WHEN {name} BETWEEN {-(-FIRST_MOMENT // 1_000)} AND {LAST_MOMENT // 1_000} THEN {name} * 1000 END"
     # The cast of a zoned timestamp would depend on the zone of this machine.
     moment = name if stored == "zoned" else f"TRY_CAST({name} AS TIMESTAMP)"
     return f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"

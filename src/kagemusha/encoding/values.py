@@ -53,6 +53,8 @@ def plain(value: Any) -> Plain:
     with suppress(Exception):
         if isinstance(value, bool | np.bool_ | int | float | np.integer | np.floating | Decimal):
             return _number(value)
+        if isinstance(value, complex | np.complexfloating):  # one makes complex numbers of a whole column
+            return None if math.isnan(value.real) else _number(value.real) if value.imag == 0 else UNREADABLE
         if isinstance(value, date):
             return instant(microseconds_of(value))
         if isinstance(value, np.datetime64):

@@ -15,14 +15,18 @@ from datetime import date, datetime, timedelta
 NUMBER = r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)[ \t]*"
 """The texts of numbers, for Python's and DuckDB's regular expressions alike."""
 
-MOMENT = (
+DATE_TIME = (
     r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?)?"
 )
-"""The texts of dates and times without a zone that common writers use (ISO 8601)."""
+"""The texts of dates and times that common writers use (ISO 8601), of which `ZONE` may be the end."""
 
-MOMENT_LENGTH = 26
-"""Characters of such a text that are read: what is finer than a microsecond is cut off."""
+ZONE = r" ?(?:Z|UTC|([+-][0-9]{2}):?([0-9]{2})?)"
+ZONED_FROM = 17
+"""A text with a zone has at least so many characters: a date, a time to the minute, and Z."""
+
+DATE_TIME_LENGTH = 26
+"""Characters of a date and time that are read: what is finer than a microsecond is cut off."""
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 
@@ -32,7 +36,7 @@ EXACT_BELOW = 2**53
 """Whole numbers below this differ from one another in float64; from here on they may not."""
 
 _EPOCH = datetime(1970, 1, 1)
-_NUMBER, _MOMENT = re.compile(NUMBER), re.compile(MOMENT)
+_NUMBER, _DATE_TIME, _ZONE = re.compile(NUMBER), re.compile(DATE_TIME), re.compile(rf"{ZONE}\Z")
 _TRUTH = {**dict.fromkeys(TRUE, 1.0), **dict.fromkeys(FALSE, 0.0)}
 _FIRST = frozenset("0123456789+-. \titfTF")
 _WRITTEN = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.0)?|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+)")
@@ -51,11 +55,15 @@ def number_of(text: str) -> float | None:
 
 
 def moment_of(text: str) -> int | None:
-    """Microseconds since 1970 of an ISO 8601 text without a zone, if it is one."""
-    if not _MOMENT.fullmatch(text):
+    """Microseconds since 1970 of an ISO 8601 text, if it is one; with a zone, in UTC."""
+    zone = _ZONE.search(text) if len(text) >= ZONED_FROM else None
+    local = text[: zone.start()] if zone else text
+    if not _DATE_TIME.fullmatch(local):
         return None
+    hours, minutes = (zone[1] or "+00", zone[2] or "00") if zone else ("+00", "00")
+    shift = int(hours) * 60 + int(hours[0] + minutes)
     try:
-        return microseconds_of(datetime.fromisoformat(text[:MOMENT_LENGTH]))
+        return microseconds_of(datetime.fromisoformat(local[:DATE_TIME_LENGTH])) - shift * 60_000_000
     except ValueError:  # the 30th of February
         return None
 

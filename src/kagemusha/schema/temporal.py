@@ -32,7 +32,8 @@ class Moment(Measured):
     """Points in time from `lower` to `upper`; `format` is the strptime format of a text column.
 
     Without a format the column is a native date column, or ISO 8601 text in a text file. Native dates and ISO 8601
-    text are read in any case, and so are numbers: as the digits of the format, or without one as days since 1970.
+    text are read in any case, and so are numbers: as the digits of a format that writes digits alone (%Y%m%d), else as
+    days since 1970.
     Values are rounded down to the unit the format can show, so that what is written is read back into the same bin.
     `dtype` is the type of native output, such as timestamp[ms] (if not said, date32 for dates and timestamp[us]).
     """

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -55,7 +55,10 @@ class RawFile:
         self.check_unchanged()
         columns = ", ".join(f"c{i}" for i in range(len(self.names)))
         with connect() as connection, self._readable() as path:
-            yield connection, f"{self._reader(path)} AS raw({columns})"
+            if "milliseconds" in self.stored:
+                connection.register("whole_file", _with_milliseconds(self.path, self.stored))
+            table = "whole_file" if "milliseconds" in self.stored else self._reader(path)
+            yield connection, f"{table} AS raw({columns})"
 
     def check_count(self, rows: int) -> None:
         """Raise `DataError` if a pass over a CSV did not give as many rows as its lines say."""
@@ -135,6 +138,8 @@ def connect() -> Iterator[Any]:
         TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
         duckdb.connect(config={**config, "temp_directory": folder}) as connection,
     ):
+        # It would take the bounds that a Parquet file states for bounds of all values, and NaN lies beyond any.
+        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
         yield connection
 
 
@@ -259,7 +264,8 @@ def _parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
     import pyarrow.parquet as pq
 
     # DuckDB renames columns that differ in case only; pyarrow tells the names as they are.
-    names = tuple(shielded(path, lambda: pq.read_schema(path).names))
+    fields = shielded(path, lambda: pq.read_schema(path))
+    names = tuple(fields.names)
     if not names:
         raise DataError(f"{path}: the file has no columns")
     if len(set(names)) != len(names):
@@ -267,7 +273,22 @@ def _parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
     query = f"DESCRIBE SELECT * FROM {_parquet_reader(path)}"
     with connect() as connection:
         rows = shielded(path, lambda: connection.execute(query).fetchall())
-    return names, tuple(_stored(str(row[1])) for row in rows)
+    stored = (_stored(str(row[1])) for row in rows)
+    coarse = (str(kind).startswith(("timestamp[s", "timestamp[ms")) for kind in fields.types)
+    return names, tuple("milliseconds" if ms else found for found, ms in zip(stored, coarse, strict=True))
+
+
+def _with_milliseconds(path: Path, stored: Sequence[Stored]) -> Any:
+    """The file as pyarrow reads it, with milliseconds as numbers: one that DuckDB's microseconds do not hold stops it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    columns = {}
+    for at, kind in enumerate(stored):
+        column = pc.field(at)
+        columns[f"c{at}"] = column.cast(pa.timestamp("ms")).cast(pa.int64()) if kind == "milliseconds" else column
+    return ds.dataset(path, format="parquet").scanner(columns=columns)
 
 
 def _stored(sql_type: str) -> Stored:
