@@ -92,7 +92,7 @@ def check_read_back(company: Company) -> str:
     codes = [
         encode_series(open_frame(read_back(texts)), column, company.reader).tolist() for texts in (many, [*many, odd])
     ]
-    if any(spelt in getattr(column, "texts", ()) for spelt in ("01", "True", "NaN")):
+    if any(spelt in getattr(column, "texts", ()) for spelt in ("01", "True")):
         return "two labels, one number"  # told apart as texts only, and pandas leaves no text
     assert codes[1][: len(many)] == codes[0], f"read_csv: {many!r} + {odd!r} in {column!r}: {codes}"
     return "held"
@@ -135,6 +135,9 @@ def _named(column: Modelled, name: str) -> Modelled:
 
 def _fits(container: str, made: tuple[list[Any], list[Any], set[str]]) -> bool:
     # Parquet has no whole numbers of more than 64 bits: polars writes their bytes, which nothing marks as a number.
+    # The text of a complex number is none that a column of numbers could be meant by.
+    if container.endswith("csv"):
+        return not any(isinstance(value, complex) for value in [*made[0], *made[1]])
     return not (container == "polars.parquet" and made[2] & {"huge", "unsigned"})
 
 

@@ -59,6 +59,7 @@ def test_integer_bins_share_the_numbers_evenly():
         (lambda: Category("c", categories=(2**53, 2**53 + 1)), ["'c'", str(2**53 + 1), "float64", "letter"]),
         (lambda: Category("c", categories=(str(2**53), str(2**53 + 1))), ["'c'", "float64", "letter"]),
         (lambda: Category("c", categories=(10**5000,)), ["'c'", "300 digits"]),
+        (lambda: Category("c", categories=("a", "NaN")), ["'c'", "'NaN'", "missing = true"]),
         (lambda: Category("c", categories={"a": 1}), ["'c'", "categories", "list"]),
         (lambda: Category("c", categories={"a"}), ["'c'", "categories", "list"]),
         (lambda: Category("c", categories=(1.5,)), ["1.5", "whole numbers"]),

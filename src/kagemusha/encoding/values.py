@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.schema.spelling import MICROSECONDS_A_DAY, canonical, microseconds_of, moment_text, number_text
+from kagemusha.schema.spelling import MICROSECONDS_A_DAY, NOT_A_NUMBER, canonical, microseconds_of, moment_text, number_text
 
 UNREADABLE = "\0"
 """The text of a value that has none. No label, number or date reads so."""
@@ -25,8 +25,8 @@ FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
 """The moments that DuckDB's microseconds hold; those beyond are unreadable everywhere."""
 
 
-GAPS = ("", "nan", "NaN")
-"""Texts that stand for a missing value, unless they are declared categories."""
+GAPS = ("", *NOT_A_NUMBER)
+"""Texts that stand for a missing value; the empty one may be a declared category instead."""
 
 
 class Instant(NamedTuple):

@@ -8,8 +8,8 @@ every raw value:
   one listed; for a boolean, false), ``"missing"``, or ``"other"`` (a bucket with a declared label);
 * a missing value takes the missing code; where missing is not allowed, the place of a value outside the
   domain (for numbers and dates, the lowest bin);
-* what cannot be read as a number or a date counts as missing. Empty text is missing, unless the empty text is a
-  declared category; so is the text NaN;
+* what cannot be read as a number or a date counts as missing, and so do empty text, unless the empty text is a
+  declared category, and the text NaN;
 * text is compared exactly: nothing is stripped, case counts. What is no category as it is spelt but says the same
   number as one (`spelling.py`: 1.0 and true say 1, a date says its day) is that category.
 

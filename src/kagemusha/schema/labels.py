@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, Modelled, OutOfDomain
-from kagemusha.schema.spelling import EXACT_BELOW, canonical, number_of, number_text
+from kagemusha.schema.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
 
 Label = str | int | bool
 """A declared category, in the type the raw table has."""
@@ -113,6 +113,8 @@ class Category(Labelled):
             self.fail(field, "a number of more than 300 digits", "texts, whole numbers of fewer digits or booleans")
         if isinstance(value, str) and ("\0" in value or value.encode("utf-8", "ignore").decode() != value):
             self.fail(field, value, "texts without NUL and without half characters")
+        if value in NOT_A_NUMBER:
+            self.fail(field, value, "another text: tables write missing numbers so; missing = true gives them a place")
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -219,7 +221,8 @@ def compatible(labels: Iterable[Label]) -> tuple[Label, ...]:
     """The labels that one column may declare together: of those that read alike the first."""
     kept: dict[str, Label] = {}
     for label in labels:
-        kept.setdefault(canonical(text_of(label)), label)
+        if label not in NOT_A_NUMBER:
+            kept.setdefault(canonical(text_of(label)), label)
     return tuple(kept.values())
 
 

@@ -30,6 +30,9 @@ DATE_TIME_LENGTH = 26
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 
+NOT_A_NUMBER = ("nan", "NaN")
+"""How tables write a missing number; no category can have such a name."""
+
 MICROSECONDS_A_DAY = 86_400_000_000
 
 EXACT_BELOW = 2**53
