@@ -50,7 +50,12 @@ FAMILIES: dict[str, list[Any]] = {
                pd.Timestamp("2020-01-05 03:00", tz="Asia/Tokyo"), "\ud800"],
 }  # fmt: skip
 
-_GAPS = [{"missing": True}, {"missing": False}, {"missing": True, "out_of_domain": "missing"}, {"out_of_domain": "clip"}]
+_GAPS = [
+    {"missing": True},
+    {"missing": False},
+    {"missing": True, "out_of_domain": "missing"},
+    {"out_of_domain": "clip"},
+]
 _PERIOD = {"lower": "1900-01-01", "upper": "2030-12-31", "bins": 30}
 
 

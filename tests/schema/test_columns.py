@@ -91,7 +91,10 @@ def test_integer_bins_share_the_numbers_evenly():
         (lambda: Date("d", lower="1950-01-01", upper="2020-01-01", format="%Y %H"), ["format", "date"]),
         (lambda: Date("d", lower="1950-01-01", upper="2020-01-01", format="%Y-%d-%m"), ["format", "ISO 8601"]),
         (lambda: Date("d", lower="1950-01-01", upper="2020-01-01", format="%Y%Y"), ["format", "reads back"]),
-        (lambda: Datetime("d", lower="1950-01-01", upper="2020-01-01", format="%y%m%d%H%M%S%f"), ["format", "15 digits"]),
+        (
+            lambda: Datetime("d", lower="1950-01-01", upper="2020-01-01", format="%y%m%d%H%M%S%f"),
+            ["format", "15 digits"],
+        ),
         (lambda: Datetime("d", lower="2020-01-01T00:00:00+02:00", upper="2021-01-01"), ["lower", "zone"]),
         (lambda: Drop("x", reason=3), ["reason", "3"]),
         (lambda: Surrogate("x", digits=0), ["digits", "0"]),

@@ -46,7 +46,7 @@ def encode_plain(column: Modelled, values: Sequence[Plain], reader: TextReader) 
         return np.array([label_code(column, value) for value in values], dtype=code_type(column.size))
     assert isinstance(column, Measured)
     moments = isinstance(column, Moment)
-    numbers = np.zeros(len(values), dtype=np.int64 if moments else np.float64)
+    numbers: NDArray[Any] = np.zeros(len(values), dtype=np.int64 if moments else np.float64)
     missing = np.zeros(len(values), dtype=np.bool_)
     texts: dict[int, str] = {}
     for row, value in enumerate(values):

@@ -80,22 +80,25 @@ def days_sql(microseconds: str) -> str:
 
 
 def moment_sql(text: str, form: str | None) -> str:
-    """DuckDB expression: microseconds since 1970 of what a text says in a format (none: ISO 8601), or NULL."""
+    """DuckDB expression: microseconds since 1970 of what a text says in a format (none: ISO 8601), or NULL.
+
+    `epoch_us` of a moment that is not finite is NULL.
+    """
     number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
     if form is None:
         # Whether DuckDB's own cast heeds a zone depends on its version.
         zoned = f"length({text}) >= {ZONED_FROM} AND regexp_matches({text}, '{ZONE}$')"
-        own = _stamp(f"CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END")
+        own = f"epoch_us(CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END)"
         return f"coalesce({own}, {_iso(text)}, {_days_to_stamp(number)})"
     found = f"try_strptime({text}, {quote(form)})"
     width = digits_of(form)
     if width is None:
-        return f"coalesce({_stamp(found)}, {_iso(text)}, {_days_to_stamp(number)})"
+        return f"coalesce(epoch_us({found}), {_iso(text)}, {_days_to_stamp(number)})"
     # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
     whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
     digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
-    padded = f"try_strptime({digits}, {quote(form)})"
-    return f"coalesce({_stamp(f'CASE WHEN length({text}) = {width} THEN {found} END')}, {_stamp(padded)}, {_iso(text)})"
+    whole_width = f"CASE WHEN length({text}) = {width} THEN {found} END"
+    return f"coalesce(epoch_us({whole_width}), epoch_us(try_strptime({digits}, {quote(form)})), {_iso(text)})"
 
 
 def quote(text: str) -> str:
@@ -119,10 +122,6 @@ def _iso(text: str) -> str:
         f"+ coalesce(TRY_CAST(left({hours}, 1) || {minutes} AS BIGINT), 0)"
     )
     return f"CASE WHEN regexp_full_match({local}, '{DATE_TIME}') THEN {stamp} - ({shift}) * 60000000 END"
-
-
-def _stamp(moment: str) -> str:
-    return f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
 
 
 def _days_to_stamp(number: str) -> str:

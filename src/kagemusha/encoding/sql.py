@@ -1,7 +1,8 @@
 """The code of a column in DuckDB's SQL: the twin of `reference.code_of` for files too large to load.
 
-A query has two levels: the inner one brings each value into a plain form (its *place*), the outer one codes that.
-Labels are looked up by hashing, as values of an ENUM type that is made before the query runs.
+A query has three levels, so that nothing is worked out twice: the first brings each value into a plain form, the
+second puts moments on the lattice of their unit, the third gives codes. Labels are looked up by hashing, as values of
+an ENUM type that is made before the query runs.
 """
 
 from __future__ import annotations
@@ -39,31 +40,32 @@ class Query:
     """Statements to run first, and then a query that gives a column of codes for each column asked for."""
 
     setup: tuple[str, ...]
-    codes: str
-    places: str
+    levels: tuple[str, str, str]
 
     def over(self, scan: str) -> str:
         """The query over a FROM clause; no code is NULL."""
-        return f"SELECT {self.codes} FROM (SELECT {self.places} FROM {scan})"
+        plain, places, codes = self.levels
+        return f"SELECT {codes} FROM (SELECT {places} FROM (SELECT {plain} FROM {scan}))"
 
 
 def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
     """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
     types: dict[str, Iterable[str]] = {}
-    places: list[str] = []
-    codes: list[str] = []
-    for column, stored, source in fields:
-        at = len(codes)
+    levels: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for at, (column, stored, source) in enumerate(fields):
+        name = f"p{at}"
         if isinstance(column, Labelled):
-            places.append(f"{_label_place(column, stored, source)} AS p{at}")
-            code = _label_code(column, stored, f"p{at}", types)
+            value, code = _label_value(column, stored, source), _label_code(column, stored, name, types)
         else:
             assert isinstance(column, Measured)
-            places.append(f"{_place(column, stored, source)} AS p{at}")
-            code = _binned(column, f"p{at}")
-        codes.append(f"CAST({code} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}")
+            value, code = _axis_value(column, stored, source), _binned(column, name)
+        place = _lattice(column.unit, name) if isinstance(column, Moment) else name
+        levels[0].append(f"{value} AS {name}")
+        levels[1].append(f"{place} AS {name}")
+        levels[2].append(f"CAST({code} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}")
     setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, texts))})" for name, texts in types.items())
-    return Query(setup, ", ".join(codes), ", ".join(places))
+    first, second, third = (", ".join(level) for level in levels)
+    return Query(setup, (first, second, third))
 
 
 def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
@@ -83,18 +85,17 @@ def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
     return f"CAST({source} AS {'INTEGER' if stored == 'boolean' else 'DOUBLE'})" if stored != "integer" else source
 
 
-def _place(column: Measured, stored: Stored, source: str) -> str:
-    """The place of a stored value on the column's axis, NULL if it has none."""
+def _axis_value(column: Measured, stored: Stored, source: str) -> str:
+    """The number (of a moment, the microseconds) that a stored value says in a measured column, or NULL."""
     value = plain_sql(column, stored, source)
     if isinstance(column, Moment):
-        stamp = value if stored in MOMENTS else moment_sql(f"CAST({value} AS VARCHAR)", column.format)
-        return _lattice(column.unit, stamp)
+        return value if stored in MOMENTS else moment_sql(f"CAST({value} AS VARCHAR)", column.format)
     if stored in MOMENTS:
         return days_sql(value)
     return number_sql(value) if stored in TEXTS else f"CAST({value} AS DOUBLE)"
 
 
-def _label_place(column: Labelled, stored: Stored, source: str) -> str:
+def _label_value(column: Labelled, stored: Stored, source: str) -> str:
     """The text or number under which a stored value is looked up among labels, NULL if it is missing."""
     value = plain_sql(column, stored, source)
     if stored in MOMENTS:
@@ -104,7 +105,7 @@ def _label_place(column: Labelled, stored: Stored, source: str) -> str:
 
 
 def _label_code(column: Labelled, stored: Stored, name: str, types: dict[str, Iterable[str]]) -> str:
-    """The code of what `_label_place` gives; the ENUM types it needs are added to `types`."""
+    """The code of what `_label_value` gives; the ENUM types it needs are added to `types`."""
     if stored not in TEXTS:
         found = f"coalesce({_number_code(column, stored, name, name, types)}, {column.stray_code})"
         return f"CASE WHEN {name} IS NULL THEN {column.empty_code} ELSE {found} END"
@@ -150,8 +151,7 @@ def _microseconds(name: str, stored: Stored) -> str:
     if stored == "milliseconds":
         return f"CASE WHEN {name} BETWEEN {-(-FIRST_MOMENT // 1_000)} AND {LAST_MOMENT // 1_000} THEN {name} * 1000 END"
     # The cast of a zoned timestamp would depend on the zone of this machine.
-    moment = name if stored == "zoned" else f"TRY_CAST({name} AS TIMESTAMP)"
-    return f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
+    return f"epoch_us({name})" if stored == "zoned" else f"epoch_us(TRY_CAST({name} AS TIMESTAMP))"
 
 
 def _lattice(unit: str, stamp: str) -> str:

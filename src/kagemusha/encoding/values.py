@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.schema.spelling import MICROSECONDS_A_DAY, NOT_A_NUMBER, canonical, microseconds_of, moment_text, number_text
+from kagemusha.schema.spelling import (
+    MICROSECONDS_A_DAY,
+    NOT_A_NUMBER,
+    canonical,
+    microseconds_of,
+    moment_text,
+    number_text,
+)
 
 UNREADABLE = "\0"
 """The text of a value that has none. No label, number or date reads so."""

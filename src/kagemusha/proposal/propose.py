@@ -13,7 +13,8 @@ from kagemusha.schema.labels import Boolean, Category
 from kagemusha.schema.numeric import Measured
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.temporal import Moment
-from kagemusha.sources.rawfile import RawFile, open_file, shielded
+from kagemusha.sources.engine import shielded
+from kagemusha.sources.rawfile import RawFile, open_file
 
 ROWS = 200_000
 CELLS = 20_000_000

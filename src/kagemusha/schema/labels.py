@@ -236,7 +236,9 @@ def _unlike(value: Label, twin: Label) -> str:
             f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
             "put a letter before such long codes, in the table and here"
         )
-    return f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
+    return (
+        f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
+    )
 
 
 def _is_whole(label: Label) -> bool:

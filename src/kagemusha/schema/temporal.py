@@ -21,7 +21,12 @@ MOST_DIGITS = 15
 
 _DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "j": 3, "H": 2, "I": 2, "M": 2, "S": 2, "f": 6}
 _EXAMPLE = datetime(2003, 2, 1, 4, 5, 6, 7)
-_STAMPS = {"timestamp[s]": (0, 9999), "timestamp[ms]": (0, 9999), "timestamp[us]": (0, 9999), "timestamp[ns]": (1678, 2261)}
+_STAMPS = {
+    "timestamp[s]": (0, 9999),
+    "timestamp[ms]": (0, 9999),
+    "timestamp[us]": (0, 9999),
+    "timestamp[ns]": (1678, 2261),
+}
 
 # Coarsest first; the finest directive of a format decides the unit (numpy's names for the units).
 UNITS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": "f"}
@@ -98,7 +103,9 @@ class Moment(Measured):
         if example is None:
             self.fail("format", self.format, "a format that reads back what it writes")
         if moment_of(_EXAMPLE.strftime(self.format)) not in (None, microseconds_of(example)):
-            self.fail("format", self.format, "one whose texts do not look like ISO 8601 (2003-02-01) and mean another date")
+            self.fail(
+                "format", self.format, "one whose texts do not look like ISO 8601 (2003-02-01) and mean another date"
+            )
 
     def _parse_end(self, field: str, value: object) -> date:
         try:

@@ -14,7 +14,8 @@ from kagemusha.encoding.sql import codes_query
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally, poisson_mask, stack
 from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.rawfile import open_file, shielded
+from kagemusha.sources.engine import shielded
+from kagemusha.sources.rawfile import open_file
 
 CHUNK = 250_000
 KEEP = 512 * 2**20
@@ -29,7 +30,8 @@ class FileSource:
         check_names(self._file.names, schema, str(path))
         self._keep = keep
         self._kept: list[list[Codes]] | None = None
-        fields = [(c, self._file.names.index(c.name)) for c in schema.modelled]
+        places = {name: at for at, name in enumerate(self._file.names)}
+        fields = ((column, places[column.name]) for column in schema.modelled)
         self._query = codes_query((c, self._file.stored[at], self._file.source(at)) for c, at in fields)
 
     def __repr__(self) -> str:

@@ -121,7 +121,7 @@ class _Marks:
 
     def ends(self, block: bytes, data: NDArray[Any]) -> Mask | None:
         """Which bytes end a line outside quotation marks; None if these are not as simple as that."""
-        ends = data == LF
+        ends: Mask = data == LF
         if b"\r" in block:
             ends |= data == CR
         before, self._last = self._last, block[-1]
@@ -155,7 +155,7 @@ class _LooseMarks(_Marks):
 
     def __init__(self, delimiter: int) -> None:
         super().__init__(delimiter)
-        self._tokens = re.compile(b"[\"\r\n" + re.escape(bytes([delimiter])) + b"]")
+        self._tokens = re.compile(b'["\r\n' + re.escape(bytes([delimiter])) + b"]")
         self._blank = True
         self._closed = False
 

@@ -17,10 +17,11 @@ from kagemusha.encoding.frames import check_names, column_values, open_frame
 from kagemusha.encoding.sql import MOMENTS, plain_sql
 from kagemusha.encoding.values import Instant, Plain, label_text, plain
 from kagemusha.schema import Labelled, Schema
+from kagemusha.sources.engine import shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
 from kagemusha.sources.protocol import Source
-from kagemusha.sources.rawfile import open_file, shielded
+from kagemusha.sources.rawfile import open_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +91,7 @@ class OpenFrame(OpenTable):
             return ValueCounts.of(Counter(values).items())
         check_flat(column, values.type)
         found = values.value_counts()
-        return ValueCounts.of(
-            zip(plain_values(found.field("values")), found.field("counts").to_pylist(), strict=True)
-        )
+        return ValueCounts.of(zip(plain_values(found.field("values")), found.field("counts").to_pylist(), strict=True))
 
     def with_schema(self, schema: Schema) -> Source:
         """The same frame behind a closed schema."""
