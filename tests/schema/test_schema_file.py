@@ -157,6 +157,7 @@ def test_check_warns_of_huge_domains():
             Real("r", lower=0, upper=1, bins=32, decimals=0),
             Integer("one", lower=1, upper=1),
             Boolean("b", derived=("missing",)),
+            Category("icd", categories=("250", "250.0x", "250.00", "251")),
         ]
     )
     texts = {finding.column: str(finding) for finding in check(schema)}
@@ -165,6 +166,7 @@ def test_check_warns_of_huge_domains():
     assert "decimals" in texts["r"]
     assert "only one code" in texts["one"]
     assert "not private end to end" in texts["b"]
+    assert "'250' and '250.00' are one number" in texts["icd"]
 
 
 def test_importing_the_schema_loads_no_engine():

@@ -1,8 +1,9 @@
 """The code of a column in DuckDB's SQL: the twin of `reference.code_of` for files too large to load.
 
-A query has three levels, so that nothing is worked out twice: the first brings each value into a plain form, the
-second puts moments on the lattice of their unit, the third gives codes. Labels are looked up by hashing, as values of
-an ENUM type that is made before the query runs.
+A query has four levels, so that nothing is worked out twice: the first brings each value into a plain form; the
+second puts moments on the lattice of their unit and looks texts up among labels; the third reads the number that a text
+says which is no label; the fourth gives codes. Labels are looked up by hashing, as values of an ENUM type that is made
+before the query runs.
 """
 
 from __future__ import annotations
@@ -40,32 +41,37 @@ class Query:
     """Statements to run first, and then a query that gives a column of codes for each column asked for."""
 
     setup: tuple[str, ...]
-    levels: tuple[str, str, str]
+    levels: tuple[str, ...]
 
     def over(self, scan: str) -> str:
         """The query over a FROM clause; no code is NULL."""
-        plain, places, codes = self.levels
-        return f"SELECT {codes} FROM (SELECT {places} FROM (SELECT {plain} FROM {scan}))"
+        query = scan
+        for level in self.levels:
+            query = f"(SELECT {level} FROM {query})"
+        return query[1:-1]
 
 
 def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
     """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
     types: dict[str, Iterable[str]] = {}
-    levels: tuple[list[str], list[str], list[str]] = ([], [], [])
+    levels: list[list[str]] = [[], [], [], []]
     for at, (column, stored, source) in enumerate(fields):
-        name = f"p{at}"
         if isinstance(column, Labelled):
-            value, code = _label_value(column, stored, source), _label_code(column, stored, name, types)
+            steps = _label_steps(column, stored, source, at, types)
         else:
             assert isinstance(column, Measured)
-            value, code = _axis_value(column, stored, source), _binned(column, name)
-        place = _lattice(column.unit, name) if isinstance(column, Moment) else name
-        levels[0].append(f"{value} AS {name}")
-        levels[1].append(f"{place} AS {name}")
-        levels[2].append(f"CAST({code} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}")
+            place = _lattice(column.unit, f"p{at}") if isinstance(column, Moment) else f"p{at}"
+            steps = [
+                f"{_axis_value(column, stored, source)} AS p{at}",
+                f"{place} AS p{at}",
+                f"p{at}",
+                _binned(column, f"p{at}"),
+            ]
+        steps[-1] = f"CAST({steps[-1]} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}"
+        for level, step in zip(levels, steps, strict=True):
+            level.append(step)
     setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, texts))})" for name, texts in types.items())
-    first, second, third = (", ".join(level) for level in levels)
-    return Query(setup, (first, second, third))
+    return Query(setup, tuple(", ".join(level) for level in levels))
 
 
 def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
@@ -95,44 +101,48 @@ def _axis_value(column: Measured, stored: Stored, source: str) -> str:
     return number_sql(value) if stored in TEXTS else f"CAST({value} AS DOUBLE)"
 
 
-def _label_value(column: Labelled, stored: Stored, source: str) -> str:
-    """The text or number under which a stored value is looked up among labels, NULL if it is missing."""
+def _label_steps(column: Labelled, stored: Stored, source: str, at: int, types: dict[str, Iterable[str]]) -> list[str]:
+    """What each level of the query does for labels; the ENUM types that takes are added to `types`.
+
+    p is the text or number under which a value is looked up (NULL: missing), e the code of a text that is spelt like a
+    label, n the number said by any other.
+    """
     value = plain_sql(column, stored, source)
-    if stored in MOMENTS:
-        # NaN stands for a moment that is there, but too far away.
-        return f"CASE WHEN {source} IS NOT NULL THEN coalesce({days_sql(value)}, CAST('nan' AS DOUBLE)) END"
-    return f"CASE WHEN NOT isnan({value}) THEN {value} END" if stored in ("float", "decimal") else value
-
-
-def _label_code(column: Labelled, stored: Stored, name: str, types: dict[str, Iterable[str]]) -> str:
-    """The code of what `_label_value` gives; the ENUM types it needs are added to `types`."""
+    p, e, n = f"p{at}", f"e{at}", f"n{at}"
     if stored not in TEXTS:
-        found = f"coalesce({_number_code(column, stored, name, name, types)}, {column.stray_code})"
-        return f"CASE WHEN {name} IS NULL THEN {column.empty_code} ELSE {found} END"
+        if stored in MOMENTS:
+            # NaN stands for a moment that is there, but too far away.
+            value = f"CASE WHEN {source} IS NOT NULL THEN coalesce({days_sql(value)}, CAST('nan' AS DOUBLE)) END"
+        elif stored in ("float", "decimal"):
+            value = f"CASE WHEN NOT isnan({value}) THEN {value} END"
+        found = f"coalesce({_number_code(column, stored, p, types)}, {column.stray_code})"
+        return [f"{value} AS {p}", p, p, f"CASE WHEN {p} IS NULL THEN {column.empty_code} ELSE {found} END"]
     texts = list(column.texts)
     if list(column.texts.values()) == list(range(len(texts))):
-        types[f"texts_{name}"] = texts
-        exact = f"CAST(enum_code(TRY_CAST({name} AS texts_{name})) AS INTEGER)"
+        types[f"texts_{p}"] = texts
+        exact = f"CAST(enum_code(TRY_CAST({p} AS texts_{p})) AS INTEGER)"
     else:
         words = {code: [quote(text) for text in texts if column.texts[text] == code] for code in (0, 1)}
-        exact = f"CASE WHEN {name} IN ({', '.join(words[0])}) THEN 0 WHEN {name} IN ({', '.join(words[1])}) THEN 1 END"
-    gap = f"CASE WHEN {name} IS NULL OR {name} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
-    said = _number_code(column, stored, name, label_number_sql(name), types)
-    return f"coalesce({exact}, {gap}, {said}, {column.stray_code})"
+        exact = f"CASE WHEN {p} IN ({', '.join(words[0])}) THEN 0 WHEN {p} IN ({', '.join(words[1])}) THEN 1 END"
+    gap = f"CASE WHEN {p} IS NULL OR {p} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
+    said = f"CASE WHEN {e} IS NULL THEN {label_number_sql(p)} END" if column.numbers else "NULL"
+    code = f"coalesce({e}, {gap}, {_number_code(column, stored, n, types)}, {column.stray_code})"
+    return [f"{value} AS {p}", f"{p}, {exact} AS {e}", f"{p}, {e}, {said} AS {n}", code]
 
 
-def _number_code(column: Labelled, stored: Stored, name: str, number: str, types: dict[str, Iterable[str]]) -> str:
+def _number_code(column: Labelled, stored: Stored, number: str, types: dict[str, Iterable[str]]) -> str:
     """The code of the label that says a number, NULL if none does."""
     if not column.numbers:
         return "NULL"
     if len(column.numbers) <= FEW_NUMBERS:
         return _find(f"CAST({number} AS DOUBLE)", sorted(column.numbers.items()))
     spelt = {code: number_text(key) for key, code in column.numbers.items()}
-    types[f"numbers_{name}"] = [spelt.get(code, f"no number {code}") for code in range(len(column.labels))]
-    exact = f"{number} BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
-    whole = exact if stored in ("integer", "boolean") else f"{exact} AND {number} = floor({number})"
-    text = f"CASE WHEN {whole} THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST(CAST({number} AS DOUBLE) AS VARCHAR) END"
-    return f"CAST(enum_code(TRY_CAST({text} AS numbers_{name})) AS INTEGER)"
+    types[f"numbers_{number}"] = [spelt.get(code, f"no number {code}") for code in range(len(column.labels))]
+    whole = f"{number} BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
+    if stored not in ("integer", "boolean"):
+        whole += f" AND {number} = floor({number})"
+    text = f"CASE WHEN {whole} THEN CAST({number} AS BIGINT)::VARCHAR ELSE CAST({number} AS DOUBLE)::VARCHAR END"
+    return f"CAST(enum_code(TRY_CAST({text} AS numbers_{number})) AS INTEGER)"
 
 
 def _find(number: str, items: Sequence[tuple[float, int]]) -> str:

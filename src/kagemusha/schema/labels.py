@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -87,7 +87,9 @@ class Category(Labelled):
             if self.dtype is not None:
                 self.fail("dtype", self.dtype, "left out while categories are open: what is found are texts")
             return
-        if isinstance(self.categories, str | bytes | Mapping | Set) or not isinstance(self.categories, Iterable):
+        if isinstance(self.categories, str | bytes | Mapping | set | frozenset) or not isinstance(
+            self.categories, Iterable
+        ):
             self.fail("categories", self.categories, "a list of at least one value")
         object.__setattr__(self, "categories", tuple(self.categories))
         if not self.categories:
