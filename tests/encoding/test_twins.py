@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.encoding import Encoder
+from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import codes_query
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real, Schema
 
@@ -44,14 +45,18 @@ DECLARED = [
 ]
 
 
+READER = TextReader()
+
+
 def both(column: Modelled, values: pa.Array, stored: str) -> tuple[list[int], list[int]]:
     query = codes_query([(column, stored, '"x"')])
     with duckdb.connect() as connection:
         connection.register("raw", pa.table({"x": values}))
         for statement in query.setup:
             connection.execute(statement)
-        rows = connection.execute(query.over("raw")).fetchall()
-    return [row[0] for row in rows], Encoder(Schema([column])).encode_column("x", values).tolist()
+        batch = connection.sql(query.over("raw")).to_arrow_table().combine_chunks().to_batches()[0]
+    (codes,) = query.codes(batch, READER)
+    return codes.tolist(), Encoder(Schema([column])).encode_column("x", values).tolist()
 
 
 @pytest.mark.parametrize("column", DECLARED, ids=repr)

@@ -16,7 +16,6 @@ from kagemusha.schema.spelling import (
     DATE_TIME_LENGTH,
     FALSE,
     MICROSECONDS_A_DAY,
-    NUMBER,
     TRUE,
     ZONE,
     ZONED_FROM,
@@ -68,37 +67,36 @@ def number_sql(text: str) -> str:
     return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_iso(text))})"
 
 
-def label_number_sql(text: str) -> str:
-    """DuckDB expression: the number a text says by the rules for labels, which Python's `number_of` keeps, too."""
-    spelt = f"CASE WHEN regexp_full_match({text}, '{NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
-    return f"coalesce({spelt}, {_truth(text)}, {days_sql(_iso(text))})"
-
-
 def days_sql(microseconds: str) -> str:
     """DuckDB expression: the number a moment says, its days since 1970."""
     return f"CAST({microseconds} AS DOUBLE) / {float(MICROSECONDS_A_DAY)!r}e0"
 
 
-def moment_sql(text: str, form: str | None) -> str:
-    """DuckDB expression: microseconds since 1970 of what a text says in a format (none: ISO 8601), or NULL.
+def plain_moment_sql(text: str, form: str | None) -> str:
+    """DuckDB expression: microseconds since 1970 of a text that is just as the format (none: ISO 8601) says, or NULL.
 
     `epoch_us` of a moment that is not finite is NULL.
     """
-    number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
     if form is None:
         # Whether DuckDB's own cast heeds a zone depends on its version.
         zoned = f"length({text}) >= {ZONED_FROM} AND regexp_matches({text}, '{ZONE}$')"
-        own = f"epoch_us(CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END)"
-        return f"coalesce({own}, {_iso(text)}, {_days_to_stamp(number)})"
+        return f"epoch_us(CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END)"
     found = f"try_strptime({text}, {quote(form)})"
     width = digits_of(form)
-    if width is None:
-        return f"coalesce(epoch_us({found}), {_iso(text)}, {_days_to_stamp(number)})"
+    return f"epoch_us({found if width is None else f'CASE WHEN length({text}) = {width} THEN {found} END'})"
+
+
+def moment_sql(text: str, form: str | None) -> str:
+    """DuckDB expression: microseconds since 1970 of what a text says, in the format or otherwise, or NULL."""
+    number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
+    width = None if form is None else digits_of(form)
+    if form is None or width is None:
+        return f"coalesce({plain_moment_sql(text, form)}, {_iso(text)}, {_days_to_stamp(number)})"
     # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
     whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
     digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
-    whole_width = f"CASE WHEN length({text}) = {width} THEN {found} END"
-    return f"coalesce(epoch_us({whole_width}), epoch_us(try_strptime({digits}, {quote(form)})), {_iso(text)})"
+    padded = f"epoch_us(try_strptime({digits}, {quote(form)}))"
+    return f"coalesce({plain_moment_sql(text, form)}, {padded}, {_iso(text)})"
 
 
 def quote(text: str) -> str:

@@ -1,23 +1,26 @@
-"""The code of a column in DuckDB's SQL: the twin of `reference.code_of` for files too large to load.
+"""What is read of a table in DuckDB's SQL, for files too large to load: the twin of `reference.code_of`.
 
-A query has four levels, so that nothing is worked out twice: the first brings each value into a plain form; the
-second puts moments on the lattice of their unit and looks texts up among labels; the third reads the number that a text
-says which is no label; the fourth gives codes. Labels are looked up by hashing, as values of an ENUM type that is made
-before the query runs.
+DuckDB reads what nearly all cells hold: labels, looked up by hashing as values of an ENUM type that is made before the
+query runs; numbers; dates in the column's own format. Any other text comes out as it is and is read as that of a frame
+is, and numbers become codes as those of a frame do. A query has three levels, so that nothing is worked out twice: p,
+the plain form of a value; v, what it was read as; and t, the text itself if it was read as nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kagemusha.encoding.arrow import not_flat
-from kagemusha.encoding.bins import code_type, own_codes
-from kagemusha.encoding.parse import days_sql, label_number_sql, moment_sql, number_sql, quote
+import numpy as np
+
+from kagemusha.arrays import Codes
+from kagemusha.encoding.arrow import encode_arrow, not_flat
+from kagemusha.encoding.bins import code_type, to_codes
+from kagemusha.encoding.parse import TextReader, days_sql, plain_moment_sql, quote
 from kagemusha.encoding.values import FIRST_MOMENT, GAPS, LAST_MOMENT
-from kagemusha.schema import Integer, Labelled, Measured, Modelled, Moment
-from kagemusha.schema.spelling import EXACT_BELOW, MICROSECONDS_A_DAY, number_text
+from kagemusha.schema import Labelled, Measured, Modelled, Moment
+from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 
 Stored = Literal[
     "text", "binary", "integer", "float", "decimal", "boolean",
@@ -25,53 +28,56 @@ Stored = Literal[
 ]  # fmt: skip
 """How a table stores a column; milliseconds are whole numbers since 1970."""
 
-MOMENTS = ("date", "timestamp", "milliseconds", "nanoseconds", "zoned")
 TEXTS = ("text", "binary", "other")
+MOMENTS = ("date", "timestamp", "milliseconds", "nanoseconds", "zoned")
 
 UNITS = {"D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
-SQL_TYPES = {"uint8": "UTINYINT", "uint16": "USMALLINT", "int32": "INTEGER"}
-
-
-FEW_NUMBERS = 256
-"""Up to so many labels that say numbers, halving finds the right one faster than hashing its text."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """Statements to run first, and then a query that gives a column of codes for each column asked for."""
+    """Statements to run first, a query over the raw table, and what makes codes of its batches."""
 
+    columns: tuple[Modelled, ...]
     setup: tuple[str, ...]
     levels: tuple[str, ...]
 
     def over(self, scan: str) -> str:
-        """The query over a FROM clause; no code is NULL."""
+        """The query over a FROM clause."""
         query = scan
         for level in self.levels:
             query = f"(SELECT {level} FROM {query})"
         return query[1:-1]
 
+    def codes(self, batch: Any, reader: TextReader) -> list[Codes]:
+        """Codes of every column from an arrow batch of what the query gives."""
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return [_codes(c, found[f"v{at}"], found.get(f"t{at}"), reader) for at, c in enumerate(self.columns)]
+
 
 def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
     """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
+    columns: list[Modelled] = []
     types: dict[str, Iterable[str]] = {}
-    levels: list[list[str]] = [[], [], [], []]
+    levels: tuple[list[str], list[str], list[str]] = ([], [], [])
     for at, (column, stored, source) in enumerate(fields):
-        if isinstance(column, Labelled):
-            steps = _label_steps(column, stored, source, at, types)
+        columns.append(column)
+        p, v, t = f"p{at}", f"v{at}", f"t{at}"
+        plain = plain_sql(column, stored, source)
+        as_text = stored in TEXTS or (isinstance(column, Moment) and stored not in MOMENTS)
+        if not as_text:
+            value, rest = _number(column, stored, p), ""
         else:
-            assert isinstance(column, Measured)
-            place = _lattice(column.unit, f"p{at}") if isinstance(column, Moment) else f"p{at}"
-            steps = [
-                f"{_axis_value(column, stored, source)} AS p{at}",
-                f"{place} AS p{at}",
-                f"p{at}",
-                _binned(column, f"p{at}"),
-            ]
-        steps[-1] = f"CAST({steps[-1]} AS {SQL_TYPES[code_type(column.size).name]}) AS k{at}"
-        for level, step in zip(levels, steps, strict=True):
+            plain = f"CAST({plain} AS VARCHAR)"
+            value = _read(column, p, types)
+            # Where no label says a number, nothing is left to be read.
+            settled = isinstance(column, Labelled) and not column.numbers
+            rest = "" if settled else f", CASE WHEN {v} IS NULL AND {p} <> '' THEN {p} END AS {t}"
+        last = f"{_lattice(column.unit, v)} AS {v}" if isinstance(column, Moment) else v
+        for level, step in zip(levels, (f"{plain} AS {p}", f"{p}, {value} AS {v}", last + rest), strict=True):
             level.append(step)
-    setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, texts))})" for name, texts in types.items())
-    return Query(setup, tuple(", ".join(level) for level in levels))
+    setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, words))})" for name, words in types.items())
+    return Query(tuple(columns), setup, tuple(", ".join(level) for level in levels))
 
 
 def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
@@ -79,7 +85,11 @@ def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
     if stored == "nested":
         raise not_flat(column)
     if stored in MOMENTS:
-        return _microseconds(source, stored)
+        stamp = _microseconds(source, stored)
+        if not isinstance(column, Labelled):
+            return stamp
+        # A moment too far away is no label, but it is there.
+        return f"CASE WHEN {source} IS NOT NULL THEN coalesce({stamp}, {LAST_MOMENT + 1}) END"
     if stored in TEXTS:
         readable = {"text": source, "binary": f"TRY(decode({source}))", "other": "NULL"}[stored]
         # What is there but no text is a text that nothing reads.
@@ -88,70 +98,37 @@ def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
     if stored == "decimal":
         # Through its digits: those say which float64 is nearest, and a division might not.
         return f"CAST(CAST({source} AS VARCHAR) AS DOUBLE)"
-    return f"CAST({source} AS {'INTEGER' if stored == 'boolean' else 'DOUBLE'})" if stored != "integer" else source
+    return source if stored == "integer" else f"CAST({source} AS {'INTEGER' if stored == 'boolean' else 'DOUBLE'})"
 
 
-def _axis_value(column: Measured, stored: Stored, source: str) -> str:
-    """The number (of a moment, the microseconds) that a stored value says in a measured column, or NULL."""
-    value = plain_sql(column, stored, source)
+def _number(column: Modelled, stored: Stored, plain: str) -> str:
+    """What a number or moment says in a column; NULL if it is missing."""
     if isinstance(column, Moment):
-        return value if stored in MOMENTS else moment_sql(f"CAST({value} AS VARCHAR)", column.format)
+        return plain
     if stored in MOMENTS:
-        return days_sql(value)
-    return number_sql(value) if stored in TEXTS else f"CAST({value} AS DOUBLE)"
+        return days_sql(plain)
+    return f"CASE WHEN NOT isnan({plain}) THEN {plain} END" if stored == "float" else f"CAST({plain} AS DOUBLE)"
 
 
-def _label_steps(column: Labelled, stored: Stored, source: str, at: int, types: dict[str, Iterable[str]]) -> list[str]:
-    """What each level of the query does for labels; the ENUM types that takes are added to `types`.
-
-    p is the text or number under which a value is looked up (NULL: missing), e the code of a text that is spelt like a
-    label, n the number said by any other.
-    """
-    value = plain_sql(column, stored, source)
-    p, e, n = f"p{at}", f"e{at}", f"n{at}"
-    if stored not in TEXTS:
-        if stored in MOMENTS:
-            # NaN stands for a moment that is there, but too far away.
-            value = f"CASE WHEN {source} IS NOT NULL THEN coalesce({days_sql(value)}, CAST('nan' AS DOUBLE)) END"
-        elif stored in ("float", "decimal"):
-            value = f"CASE WHEN NOT isnan({value}) THEN {value} END"
-        found = f"coalesce({_number_code(column, stored, p, types)}, {column.stray_code})"
-        return [f"{value} AS {p}", p, p, f"CASE WHEN {p} IS NULL THEN {column.empty_code} ELSE {found} END"]
-    texts = list(column.texts)
-    if list(column.texts.values()) == list(range(len(texts))):
-        types[f"texts_{p}"] = texts
-        exact = f"CAST(enum_code(TRY_CAST({p} AS texts_{p})) AS INTEGER)"
+def _read(column: Modelled, text: str, types: dict[str, Iterable[str]]) -> str:
+    """What DuckDB reads a text as; NULL if that is to be read otherwise. ENUM types it takes are added to `types`."""
+    if isinstance(column, Moment):
+        return plain_moment_sql(text, column.format)
+    if not isinstance(column, Labelled):
+        return f"TRY_CAST({text} AS DOUBLE)"
+    words = list(column.texts)
+    if list(column.texts.values()) == list(range(len(words))):
+        types[f"labels_{text}"] = words
+        exact = f"CAST(enum_code(TRY_CAST({text} AS labels_{text})) AS INTEGER)"
     else:
-        words = {code: [quote(text) for text in texts if column.texts[text] == code] for code in (0, 1)}
-        exact = f"CASE WHEN {p} IN ({', '.join(words[0])}) THEN 0 WHEN {p} IN ({', '.join(words[1])}) THEN 1 END"
-    gap = f"CASE WHEN {p} IS NULL OR {p} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
-    said = f"CASE WHEN {e} IS NULL THEN {label_number_sql(p)} END" if column.numbers else "NULL"
-    code = f"coalesce({e}, {gap}, {_number_code(column, stored, n, types)}, {column.stray_code})"
-    return [f"{value} AS {p}", f"{p}, {exact} AS {e}", f"{p}, {e}, {said} AS {n}", code]
+        cases = (f"WHEN {text} IN ({_words(column, code)}) THEN {code}" for code in (0, 1))
+        exact = f"CASE {' '.join(cases)} END"
+    gap = f"CASE WHEN {text} IS NULL OR {text} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
+    return f"coalesce({exact}, {gap}{'' if column.numbers else f', {column.stray_code}'})"
 
 
-def _number_code(column: Labelled, stored: Stored, number: str, types: dict[str, Iterable[str]]) -> str:
-    """The code of the label that says a number, NULL if none does."""
-    if not column.numbers:
-        return "NULL"
-    if len(column.numbers) <= FEW_NUMBERS:
-        return _find(f"CAST({number} AS DOUBLE)", sorted(column.numbers.items()))
-    spelt = {code: number_text(key) for key, code in column.numbers.items()}
-    types[f"numbers_{number}"] = [spelt.get(code, f"no number {code}") for code in range(len(column.labels))]
-    whole = f"{number} BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
-    if stored not in ("integer", "boolean"):
-        whole += f" AND {number} = floor({number})"
-    text = f"CASE WHEN {whole} THEN CAST({number} AS BIGINT)::VARCHAR ELSE CAST({number} AS DOUBLE)::VARCHAR END"
-    return f"CAST(enum_code(TRY_CAST({text} AS numbers_{number})) AS INTEGER)"
-
-
-def _find(number: str, items: Sequence[tuple[float, int]]) -> str:
-    """The code of a number among rising ones, by halving; NULL if it is none of them."""
-    if len(items) == 1:
-        return f"CASE WHEN {number} = {_number(items[0][0])} THEN {items[0][1]} END"
-    half = len(items) // 2
-    left, right = _find(number, items[:half]), _find(number, items[half:])
-    return f"CASE WHEN {number} < {_number(items[half][0])} THEN {left} ELSE {right} END"
+def _words(column: Labelled, code: int) -> str:
+    return ", ".join(quote(text) for text, own in column.texts.items() if own == code)
 
 
 def _microseconds(name: str, stored: Stored) -> str:
@@ -179,35 +156,33 @@ def _floored(count: str, size: int) -> str:
     return count if size == 1 else f"(({count} - (({count} % {size}) + {size}) % {size}) // {size})"
 
 
-def _binned(column: Measured, number: str) -> str:
-    low, high = _number(column.low), _number(column.high)
-    empty = f"{number} IS NULL" if isinstance(column, Moment) else f"{number} IS NULL OR isnan({number})"
-    cases = f"WHEN {empty} THEN {column.empty_code}"
-    if column.out_of_domain == "missing":
-        cases += f" WHEN {number} < {low} OR {number} > {high} THEN {column.missing_code}"
-    if own_codes(column):
-        code = f"CAST(floor(greatest({low}, least({high}, {number}))) - {low} AS INTEGER)"
-    elif isinstance(column, Integer) and column.bins and (width := column.high - column.low + 1) < 2**26:
-        # The bin i with width * i // bins <= x - low, solved for i: exact in float64 for such widths, and
-        # faster than halving.
-        clipped = f"floor(greatest({low}.0e0, least({high}.0e0, {number})))"
-        code = f"CAST(floor((({clipped} - {column.low - 1}) * {column.bins} - 1) / {width}) AS INTEGER)"
+def _codes(column: Modelled, values: Any, texts: Any, reader: TextReader) -> Codes:
+    """Codes of what was read, and of the texts that are still to be read."""
+    import pyarrow as pa
+
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
+    if isinstance(column, Labelled):
+        if pa.types.is_integer(values.type):
+            codes: Codes = numbers.astype(code_type(column.size))
+        else:
+            codes = _numbered(column, numbers)
+            codes[missing] = column.empty_code
     else:
-        code = _tree(number, column.starts.tolist(), 0)
-    return f"CASE {cases} ELSE {code} END"
+        assert isinstance(column, Measured)
+        codes = to_codes(column, numbers, missing | np.isnan(numbers))
+    if texts is not None and texts.null_count < len(texts):
+        codes[texts.is_valid().to_numpy(zero_copy_only=False)] = encode_arrow(column, texts.drop_null(), reader)
+    return codes
 
 
-def _tree(number: str, starts: Sequence[Any], first: int) -> str:
-    """Position among rising starts, by halving; numbers below the first start count as the first."""
-    if len(starts) == 1:
-        return str(first)
-    half = len(starts) // 2
-    left, right = _tree(number, starts[:half], first), _tree(number, starts[half:], first + half)
-    return f"CASE WHEN {number} < {_number(starts[half])} THEN {left} ELSE {right} END"
-
-
-def _number(value: Any) -> str:
-    if value in (float("inf"), float("-inf")):
-        return f"CAST('{value}' AS DOUBLE)"
-    # An exponent makes the literal a DOUBLE; without one DuckDB would read a DECIMAL.
-    return f"{value!r}e0" if isinstance(value, float) and "e" not in repr(value) else repr(value)
+def _numbered(column: Labelled, numbers: Codes) -> Codes:
+    """Codes of the labels that say some numbers."""
+    kind = code_type(column.size)
+    codes = np.full(len(numbers), column.stray_code, dtype=kind)
+    if column.numbers:
+        keys = np.array(sorted(column.numbers))
+        at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        same = keys[at] == numbers
+        codes[same] = np.array([column.numbers[key] for key in keys.tolist()], dtype=kind)[at[same]]
+    return codes

@@ -10,6 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.frames import check_names
+from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import codes_query
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally, poisson_mask, stack
@@ -17,7 +18,9 @@ from kagemusha.schema import Clique, Domain, Schema
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.rawfile import open_file
 
-CHUNK = 250_000
+CHUNK, LEAST, CELLS = 250_000, 2_048, 25_000_000
+"""Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
+
 KEEP = 512 * 2**20
 
 
@@ -104,16 +107,20 @@ class FileSource:
         with self._file.reading() as (connection, scan):
             for statement in self._query.setup:
                 connection.execute(statement)
-            reader = shielded(self._file.path, lambda: _stream(connection, self._query.over(scan)))
-            while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
-                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            stream = shielded(self._file.path, lambda: _stream(connection, self._query.over(scan), len(self.domain)))
+            reader = TextReader()
+            try:
+                while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
+                    yield self._query.codes(batch, reader)
+            finally:
+                reader.close()
 
 
-def _stream(connection: Any, query: str) -> Any:
+def _stream(connection: Any, query: str, columns: int) -> Any:
     relation = connection.sql(query)
     # DuckDB 2 renamed the call.
     open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return open_reader(CHUNK)
+    return open_reader(max(LEAST, min(CHUNK, CELLS // columns)))
 
 
 def _next(reader: Any) -> Any:
