@@ -134,7 +134,7 @@ def _words(column: Labelled, code: int) -> str:
 def _microseconds(name: str, stored: Stored) -> str:
     """Microseconds since 1970 of a stored moment, in UTC where it has a zone; NULL if it is missing or too far away."""
     if stored == "nanoseconds":
-        return f"CASE WHEN epoch_ns({name}) > {FIRST_NANOSECOND} THEN {_floored(f'epoch_ns({name})', 1_000)} END"
+        return f"CASE WHEN epoch_ns({name}) >= {FIRST_NANOSECOND} THEN {_floored(f'epoch_ns({name})', 1_000)} END"
     if stored == "milliseconds":
         return f"CASE WHEN {name} BETWEEN {-(-FIRST_MOMENT // 1_000)} AND {LAST_MOMENT // 1_000} THEN {name} * 1000 END"
     # The cast of a zoned timestamp would depend on the zone of this machine.

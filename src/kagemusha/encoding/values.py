@@ -31,8 +31,8 @@ UNREADABLE = "\0"
 FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
 """The moments that DuckDB's microseconds hold; those beyond are unreadable everywhere."""
 
-FIRST_NANOSECOND = -(2**63) + 1_000
-"""Nanoseconds since 1970 up to which a column may mean no moment at all, and rounding down would leave 64 bits."""
+FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
+"""The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
 
 GAPS = ("", *NOT_A_NUMBER)
