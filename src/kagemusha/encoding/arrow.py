@@ -17,7 +17,17 @@ from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type, to_codes
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.reference import label_code
-from kagemusha.encoding.values import FIRST_MOMENT, LAST_MOMENT, UNREADABLE, Instant, Plain, plain, plains
+from kagemusha.encoding.values import (
+    FIRST_MOMENT,
+    FIRST_NANOSECOND,
+    LAST_MOMENT,
+    LAST_NANOSECOND,
+    UNREADABLE,
+    Instant,
+    Plain,
+    plain,
+    plains,
+)
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Labelled, Measured, Modelled, Moment
 from kagemusha.schema.spelling import MICROSECONDS_A_DAY, number_text
@@ -159,7 +169,7 @@ def _microseconds(values: Any) -> tuple[IntArray, NDArray[np.bool_]]:
     days = pa.types.is_date32(kind)
     counts = values.view(pa.int32() if days else pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return counts // 1_000, missing
+        return counts // 1_000, missing | (counts < FIRST_NANOSECOND) | (counts > LAST_NANOSECOND)
     size = MICROSECONDS_A_DAY if days else 1_000 if pa.types.is_date64(kind) else _STAMPS[kind.unit]
     far = (counts < -(-FIRST_MOMENT // size)) | (counts > LAST_MOMENT // size)
     return np.where(far, 0, counts.astype(np.int64)) * size, missing | far

@@ -18,7 +18,7 @@ from kagemusha.arrays import Codes
 from kagemusha.encoding.arrow import encode_arrow, not_flat
 from kagemusha.encoding.bins import code_type, to_codes
 from kagemusha.encoding.parse import TextReader, days_sql, plain_moment_sql, quote
-from kagemusha.encoding.values import FIRST_MOMENT, GAPS, LAST_MOMENT
+from kagemusha.encoding.values import FIRST_MOMENT, FIRST_NANOSECOND, GAPS, LAST_MOMENT
 from kagemusha.schema import Labelled, Measured, Modelled, Moment
 from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 
@@ -103,10 +103,10 @@ def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
 
 def _number(column: Modelled, stored: Stored, plain: str) -> str:
     """What a number or moment says in a column; NULL if it is missing."""
-    if isinstance(column, Moment):
-        return plain
     if stored in MOMENTS:
-        return days_sql(plain)
+        value = plain if isinstance(column, Moment) else days_sql(plain)
+        near = f"{plain} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
+        return value if isinstance(column, Labelled) else f"CASE WHEN {near} THEN {value} END"
     return f"CASE WHEN NOT isnan({plain}) THEN {plain} END" if stored == "float" else f"CAST({plain} AS DOUBLE)"
 
 
@@ -134,7 +134,7 @@ def _words(column: Labelled, code: int) -> str:
 def _microseconds(name: str, stored: Stored) -> str:
     """Microseconds since 1970 of a stored moment, in UTC where it has a zone; NULL if it is missing or too far away."""
     if stored == "nanoseconds":
-        return _floored(f"epoch_ns({name})", 1_000)
+        return f"CASE WHEN epoch_ns({name}) >= {FIRST_NANOSECOND} THEN {_floored(f'epoch_ns({name})', 1_000)} END"
     if stored == "milliseconds":
         return f"CASE WHEN {name} BETWEEN {-(-FIRST_MOMENT // 1_000)} AND {LAST_MOMENT // 1_000} THEN {name} * 1000 END"
     # The cast of a zoned timestamp would depend on the zone of this machine.

@@ -31,6 +31,9 @@ UNREADABLE = "\0"
 FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
 """The moments that DuckDB's microseconds hold; those beyond are unreadable everywhere."""
 
+FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
+"""The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
+
 
 GAPS = ("", *NOT_A_NUMBER)
 """Texts that stand for a missing value; the empty one may be a declared category instead."""
