@@ -11,6 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
+from kagemusha.graphical.markov_field import MOST_RECORDS
 from kagemusha.models.generator import Arrays, Evidence
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import STEPS, Features
@@ -23,6 +24,9 @@ MOST_TRIES = 1 << 21
 
 TRIES_A_ROW = 1 << 12
 """Further rows drawn for each row asked for, before a condition is called too narrow."""
+
+LARGEST = 1e6
+"""The largest mean or factor of features, which lie between −1 and 1, that a file may hold."""
 
 _BLOCK = 1 << 22
 
@@ -134,17 +138,30 @@ class NormalGenerator:
         return {"total": self.total, "columns": columns}, {"mean": self.mean, "factor": self.factor, **places}
 
     @classmethod
-    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> NormalGenerator:
-        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None = None) -> NormalGenerator:
+        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together.
+
+        There is no tree: the arrays themselves, which were read already, bound it instead of `max_cells`.
+        """
+        total, mean, factor = meta["total"], arrays["mean"], arrays["factor"]
+        if not (isinstance(total, int | float) and 0 < total <= MOST_RECORDS):
+            raise ValueError(f"the total must be greater than 0 and at most {MOST_RECORDS:g}")
         columns = [
-            Place(str(c["name"]), int(c["size"]), bool(c["labelled"]), bool(c["missing"]), arrays[f"places.{i}"])
+            Place(c["name"], c["size"], bool(c["labelled"]), bool(c["missing"]), arrays[f"places.{i}"])
             for i, c in enumerate(meta["columns"])
         ]
+        if not all(isinstance(c.name, str) and isinstance(c.size, int) for c in columns):
+            raise ValueError("names must be texts and sizes whole numbers")
         width = sum(column.width for column in columns)
-        places = (c for c in columns if not c.labelled)
-        if arrays["mean"].shape != (width,) or arrays["factor"].shape[:1] != (width,):
+        if mean.shape != (width,) or factor.ndim != 2 or factor.shape[0] != width or factor.shape[1] > max(1, width):
             raise ValueError("mean and factor do not fit the columns")
-        if any(c.places.shape != (c.size - c.missing,) for c in places):
+        if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= LARGEST for a in (mean, factor)):
+            raise ValueError("mean and factor must be finite")
+        if not all(c.places.shape == (0 if c.labelled else c.size - c.missing,) and _rising(c.places) for c in columns):
             raise ValueError("the places do not fit the columns")
         domain = Domain(tuple(c.name for c in columns), tuple(c.size for c in columns))
-        return cls(domain, float(meta["total"]), columns, arrays["mean"], arrays["factor"])
+        return cls(domain, float(total), columns, mean, factor)
+
+
+def _rising(places: FloatArray) -> bool:
+    return bool(np.isfinite(places).all() and (np.diff(places) >= 0).all())
