@@ -14,7 +14,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +45,12 @@ class Chain(Synthesizer):
         )
         return Fitted(MarkovGenerator(fitted.model), marginals)
 
-    def plan(self, domain: Domain, budget: Budget) -> Cost:
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
         """What `build` will need, from the declared domain alone."""
         cells = sum(domain.cells(clique) for clique in _cliques(domain))
         if cells > self.max_cells:
             raise UsageError(f"the pairs have {cells:,} cells, more than max_cells = {self.max_cells:,}")
-        return Cost([("neighbouring columns", 1.0)], cells, seconds=1.0 + 1e-4 * cells)
+        return Plan([("neighbouring columns", 1.0)], cells, seconds=1.0 + 1e-4 * cells)
 
 
 def _cliques(domain: Domain) -> list[Clique]:

@@ -35,6 +35,7 @@ def old_ledger(tmp_path: Path, name: str) -> Path:
     with sqlite3.connect(path) as db:
         db.executescript((LEDGERS / f"{name}.sql").read_text())
     db.close()
+    path.chmod(0o600)
     return path
 
 

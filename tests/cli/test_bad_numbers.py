@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kagemusha.cli import account, compare, evaluate, generation, synth
+from kagemusha.cli import account, compare, evaluate, generation, plan, synth
 from kagemusha.cli.options import check_rows, check_seed
 from kagemusha.errors import DataError, OutputError, UsageError
 from kagemusha.files import write_whole
@@ -77,10 +77,10 @@ def test_synth_refuses_before_it_pays(patients: Path, tmp_path: Path, change: di
 
 def test_plan(patients: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--rows"):
-        synth.plan(tmp_path / "patients.toml", rows=-5)
+        plan.plan(tmp_path / "patients.toml", rows=-5)
     for method in ("kage", "aim"):
         with pytest.raises(UsageError, match="epsilon must be larger"):
-            synth.plan(tmp_path / "patients.toml", epsilon=1e-9, method=method)
+            plan.plan(tmp_path / "patients.toml", epsilon=1e-9, method=method)
 
 
 @pytest.mark.parametrize(

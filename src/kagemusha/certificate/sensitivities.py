@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 
 from kagemusha.certificate.certificate import FIRST_FORMAT, SECOND_FORMAT, Certificate
+from kagemusha.privacy.asked import Asked, Fact
 from kagemusha.privacy.events import (
-    Asked,
     Event,
     ExponentialEvent,
-    Fact,
     LaplaceEvent,
     SampledGaussianEvent,
     ThresholdEvent,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, reproduce, schema, synth, verify
+from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, plan, reproduce, schema, synth, verify
 from kagemusha.version import __version__
 
 app = typer.Typer(
@@ -44,7 +44,7 @@ def _root(
 
 
 app.add_typer(schema.app, name="schema")
-app.command("plan")(synth.plan)
+app.command("plan")(plan.plan)
 app.command("synth")(synth.synth)
 app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)

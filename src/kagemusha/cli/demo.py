@@ -13,7 +13,12 @@ from kagemusha.cli.output import plain, say
 from kagemusha.errors import DataError
 from kagemusha.synthesizers.registry import DEFAULT
 
-MADE = {"randhie.csv", "randhie.toml", "doubles", *(f"kagemusha-ledger.db{end}" for end in ("", "-wal", "-shm"))}
+MADE = {
+    "randhie.csv",
+    "randhie.toml",
+    "doubles",
+    *(f"kagemusha-ledger.db{end}" for end in ("", "-wal", "-shm", ".head")),
+}
 """What a demo leaves in its folder."""
 
 

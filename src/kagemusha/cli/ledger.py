@@ -8,11 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
-from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, LedgerOption, Policy, ledger_path
+from kagemusha.cli.options import (
+    AdjacencyOption,
+    Delta,
+    Epsilon,
+    JsonOption,
+    LedgerOption,
+    Policy,
+    ledger_path,
+    witnesses_near,
+)
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger.sqlite import SQLiteLedger
 from kagemusha.privacy.unit import Adjacency
+
+LIMITS = (
+    "A ledger knows a table by its name and, for a file, by its bytes. It cannot know that the same people stand in another file or "
+    "form (one cell changed, a CSV written as Parquet, a frame in memory), or that another ledger was used for them."
+)
+"""What the sums of a ledger rest on."""
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of each data set: what was spent and how much may be.")
 
@@ -40,8 +55,8 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 f"{c['epsilon']:g}",
                 f"{c['delta']:g}",
                 c["adjacency"],
-                c["rule"] or "(the first release decides)",
-                "more than it can hold" if c["used"] is None else f"{100 * c['used']:.1f}%",
+                (c["rule"] or "first release") + (" (ε = ∞ allowed)" if c["unprotected"] else ""),
+                "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
             ]
             for c in content["caps"]
         ],
@@ -63,6 +78,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
             for r in content["releases"]
         ],
     )
+    say(plain(LIMITS))
 
 
 @app.command()
@@ -99,6 +115,65 @@ def cap(
     made = "" if where.exists() else " (new)"
     SQLiteLedger(where).set_cap(Cap(name, policy, budget, adding))
     say(plain(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}"))
+
+
+@app.command("allow-unprotected")
+def allow_unprotected(
+    dataset: Annotated[
+        str, typer.Argument(help="The data set: its name in the ledger, or its file.", show_default=False)
+    ],
+    policy: Policy = "default",
+    forbid: Annotated[bool, typer.Option("--forbid", help="Take the word back.")] = False,
+    ledger: LedgerOption = None,
+) -> None:
+    """Allow reads without protection (ε = ∞) of a data set that has a cap: baselines, simulations, unconfirmed schemas.
+
+    They go round the cap, so its owner must say so. Each of them stands in the ledger.
+    """
+    name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
+    where = ledger_path(ledger, dataset)
+    _open(where).close()
+    SQLiteLedger(where).allow_unprotected(name, policy, allowed=not forbid)
+    told = "need the owner's word again" if forbid else "are allowed from now on, and stand in the ledger"
+    say(plain(f"{name} (policy {policy}): reads without protection {told}"))
+
+
+@app.command()
+def check(
+    data: Beside = None,
+    ledger: LedgerOption = None,
+    witness: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A copy of the .head file, or a certificate, that may have seen this ledger. May be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Check that the ledger is whole and not older than what anyone has seen of it.
+
+    Every change is an entry of a hash chain. Its head lies in a file beside the ledger and on every certificate. Keep a copy of
+    the .head file where nobody can replace both; `--witness` compares with it.
+    """
+    from kagemusha.ledger.audit import not_as_told
+
+    where = ledger_path(ledger, data)
+    for path in witness or []:
+        if not path.is_file():
+            raise LedgerError(f"--witness {path}: no such file")
+    near = witnesses_near(Path(data), where) if data is not None else witnesses_near(where, where)
+    _open(where).close()
+    book = SQLiteLedger(where, read_only=True, witnesses=[*(witness or []), *near])
+    broken = book.broken_at()
+    if broken is not None:
+        raise LedgerError(
+            f"ledger {book.path}: entry {broken} of its history does not follow from the one before: it was changed"
+        )
+    odd = not_as_told(book)
+    if odd:
+        raise LedgerError(f"ledger {book.path}: its history tells otherwise of {odd}: it was changed")
+    head = book.head
+    say(plain(f"{book.path}: whole, {head.number} entries, head {head.digest[:16] or '(none)'}"))
+    say(plain(LIMITS))
 
 
 @app.command()
@@ -157,7 +232,7 @@ def _open(ledger: Path) -> SQLiteLedger:
     return SQLiteLedger(ledger, read_only=True)
 
 
-def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
+def _content(book: SQLiteLedger) -> dict[str, Any]:
     caps = []
     for one in book.caps():
         used = book.used(one)
@@ -169,10 +244,12 @@ def _content(book: SQLiteLedger) -> dict[str, list[dict[str, Any]]]:
                 "delta": one.budget.delta,
                 "adjacency": str(one.budget.unit),
                 "rule": one.rule,
+                "unprotected": one.unprotected,
                 "used": used if math.isfinite(used) else None,
             }
         )
     return {
+        "head": book.head.to_json(),
         "caps": caps,
         "releases": [
             {

@@ -62,6 +62,15 @@ def ledger_path(ledger: Path | None, data: str | Path | None) -> Path:
     return Path(data).resolve().parent / name if data is not None and Path(data).exists() else Path(name)
 
 
+def witnesses_near(data: Path, folder: Path, witness: Path | None = None) -> list[Path]:
+    """Files that may have seen the head of a data set's ledger: a witness kept elsewhere, and releases in sight."""
+    places = {data.resolve().parent, folder.resolve().parent}
+    seen = [path for place in sorted(places) if place.is_dir() for path in sorted(place.glob("*/certificate.json"))]
+    if witness is not None and not witness.is_file():
+        raise UsageError(f"--witness {witness}: no such file")
+    return [*([] if witness is None else [witness]), *seen]
+
+
 def parse_options(given: list[str] | None) -> dict[str, Any]:
     """NAME=VALUE pairs; values are read as Python literals where they are, as text otherwise."""
     parsed: dict[str, Any] = {}

@@ -1,10 +1,10 @@
-"""`plan`, `synth` and `sample`: before, at and after the release."""
+"""`synth` and `sample`: at and after the release."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,107 +20,15 @@ from kagemusha.cli.options import (
     check_seed,
     ledger_path,
     parse_options,
+    witnesses_near,
 )
-from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json
 from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import part
 from kagemusha.synthesizers.registry import DEFAULT, names
 
-if TYPE_CHECKING:
-    from kagemusha.privacy.accountants import Accounting
-    from kagemusha.privacy.budget import Budget
-    from kagemusha.schema import Unit
-
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
-
-
-def plan(
-    schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-9,
-    adjacency: AdjacencyOption = "add-remove",
-    method: Method = DEFAULT,
-    option: Options = None,
-    rows: Annotated[int | None, typer.Option(help="Roughly how many rows the table has, if that is public.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Tell what a release will cost: budget split, memory, time, expected error. Reads no data, spends nothing."""
-    from kagemusha.certificate.consequence import in_words
-    from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.filter import Filter
-    from kagemusha.schema import Schema
-    from kagemusha.synthesizers.registry import create
-
-    check_rows(rows)
-    declared = Schema.load(schema)
-    budget = Budget(epsilon, delta, Adjacency.named(adjacency), declared.unit.max_rows)
-    synthesizer = create(method, **parse_options(option))
-    cost = synthesizer.plan(declared.domain, budget)
-    limit = Filter(budget, synthesizer.accounting)
-    error = None if cost.error is None or not rows else cost.error / rows
-    if as_json:
-        say_json(
-            {
-                "method": method,
-                "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
-                "accounting": synthesizer.accounting,
-                "total": limit.total,
-                "split": dict(cost.steps),
-                "cells": cost.cells,
-                "megabytes": cost.megabytes,
-                "seconds": cost.seconds,
-                "error": error,
-                "derived": [str(fact) for fact in declared.derived_facts()],
-            }
-        )
-        return
-    say(f"[bold]{method}[/]: {synthesizer.summary}")
-    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
-    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
-    say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
-    say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
-    say(
-        f"Columns     {len(declared.domain)} ({plain(', '.join(declared.domain.names[:8]))}{', …' if len(declared.domain) > 8 else ''})"
-    )
-    say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
-    say(f"Time        up to about {_duration(cost.seconds)}")
-    if error is not None:
-        say(f"Error       two-way tables off by about {100 * min(error, 2.0):.1f}% of {rows:,} rows, from noise alone")
-    elif cost.error is not None:
-        say(
-            f"Error       two-way tables off by about {cost.error:,.0f} records in all, from noise alone (--rows N for a share)"
-        )
-    derived = declared.derived_facts()
-    if derived:
-        say(
-            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {plain(schema)}`"
-        )
-    say("Nothing was read and nothing was spent.")
-
-
-def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
-    """Whom the promise is about, and what that costs."""
-    from kagemusha.certificate.consequence import group_promise
-    from kagemusha.privacy.budget import Budget
-
-    if not unit:
-        return "single rows: someone with several rows is protected less. If persons have several, declare [unit] in the schema"
-    whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
-    if unit.max_rows == 1:
-        return f"{whose}, with one row of each: the noise is that of a promise about single rows"
-    single = Budget(budget.epsilon, budget.delta, budget.adjacency)
-    same = group_promise(single, accounting, unit.max_rows).epsilon
-    return (
-        f"{whose}, up to {unit.max_rows} rows each: {unit.max_rows} times the noise of a promise about single rows, which at "
-        f"the same ε would be worth ε = {same:.3g} to a person. A smaller max_rows means less noise, and more rows left out"
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min"
 
 
 def synth(
@@ -154,6 +62,10 @@ def synth(
             help="Share of the budget for finding categories and bounds the schema leaves open, such as 0.05."
         ),
     ] = None,
+    witness: Annotated[
+        Path | None,
+        typer.Option(help="A copy of the ledger's .head file kept elsewhere; an older ledger is then refused."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output folder.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -163,6 +75,7 @@ def synth(
     from what was already answered and pays nothing again.
     """
     from kagemusha.door import publish
+    from kagemusha.ledger.sqlite import SQLiteLedger
     from kagemusha.models.folder import require_replaceable
     from kagemusha.privacy.budget import Budget
     from kagemusha.schema import Schema
@@ -191,6 +104,9 @@ def synth(
     source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
     _require_writable(folder)
     where = ledger_path(ledger, data)
+    near = witnesses_near(data, folder, witness)
+    if where.exists():
+        SQLiteLedger(where, read_only=True, witnesses=near).close()  # an older copy is refused before anything is made
     with progress_bar(quiet=as_json) as progress:
         model = fit(
             synthesizer,

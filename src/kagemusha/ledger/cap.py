@@ -22,6 +22,8 @@ class Cap:
     policy: str
     budget: Budget
     rule: CapRule | None = None
+    unprotected: bool = False
+    """Whether the owner allows reads without protection, which no number could account for."""
 
     def __post_init__(self) -> None:
         if not self.budget.delta and self.rule is None:
@@ -45,7 +47,7 @@ class Cap:
         taken = 0.0 if self.rule is None else self.rule.epsilon(spend, self.budget)
         if math.isinf(taken):
             return f"more than the cap's rule of addition, {self.rule}, can hold"
-        return f"ε = {taken:.4g} of {self.budget.in_words()} (added up by {self.rule})"
+        return f"ε = {taken:.6g} of {self.budget.in_words()} (added up by {self.rule})"
 
     def for_release(self, accounting: Accounting) -> Cap:
         """The same cap with a rule that the first release under it fits."""

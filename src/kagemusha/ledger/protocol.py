@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.chain import Head
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, LaplaceEvent
@@ -165,6 +166,11 @@ class Ledger(Protocol):
 
     def close_release(self, release: str, certificate: str | None = None) -> None:
         """Give back what was never charged."""
+        ...
+
+    @property
+    def head(self) -> Head:
+        """Where the chain of all changes ends."""
         ...
 
     def releases(self) -> list[ReleaseRecord]:

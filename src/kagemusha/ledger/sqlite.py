@@ -1,121 +1,43 @@
-"""The embedded ledger: one SQLite file, write-ahead log, full sync, one writer at a time."""
+"""The embedded ledger: caps, releases and answers in one SQLite file."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.file import LedgerFile
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
-    TABLES,
-    VERSION,
+    cap_of,
+    cap_row,
     release_of,
     require_same_table,
-    upgrade,
 )
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
-from kagemusha.privacy.spend import CapRule, Spend
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.spend import Spend
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class SQLiteLedger:
+class SQLiteLedger(LedgerFile):
     """A ledger in one file (or in memory, for a run that leaves no trace)."""
-
-    def __init__(self, path: str | Path, *, wait_seconds: float = 10.0, read_only: bool = False) -> None:
-        """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing."""
-        self.path = str(path)
-        try:
-            if read_only:
-                # with nobody writing, SQLite need not leave a log of its own beside the file
-                quiet = "" if Path(f"{self.path}-wal").exists() else "&immutable=1"
-                where = f"file:{quote(self.path)}?mode=ro{quiet}"
-                self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
-                if not self._tables_exist():
-                    self.close()
-                    raise LedgerError(f"ledger {self.path}: the file is not a ledger")
-                if self._version() < VERSION:
-                    self._db = _copy_in_memory(self._db)
-                self._require_version()
-                return
-            self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            if not self._tables_exist():
-                self._make()
-            self._require_version()
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def _make(self) -> None:
-        with self._transaction() as db:
-            if not self._tables_exist():  # another process may have made them meanwhile
-                for statement in TABLES.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-    def _require_version(self) -> None:
-        """Bring an older ledger up to date; one of a newer version is refused."""
-        if self._version() > VERSION:
-            raise LedgerError(f"ledger {self.path}: a newer Kagemusha made it (version {self._version()})")
-        if self._version() < VERSION:
-            with self._transaction() as db:
-                if self._version() < VERSION:
-                    upgrade(db)
-                    db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _tables_exist(self) -> bool:
-        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
-        return bool(self._db.execute(query).fetchone()[0] == 4)
-
-    def _trouble(self, error: sqlite3.Error) -> LedgerError:
-        if "locked" in str(error) or "busy" in str(error):
-            return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
-        if "not a database" in str(error) or "malformed" in str(error):
-            return LedgerError(f"ledger {self.path}: the file is damaged or is not a ledger")
-        return LedgerError(f"ledger {self.path}: cannot be used ({error})")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
 
     # caps
 
@@ -128,8 +50,10 @@ class SQLiteLedger:
                     f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one unit"
                 )
             before = self._cap(db, cap.dataset, cap.policy)
-            if cap.rule is None and before is not None and held:
-                cap = replace(cap, rule=before.rule)
+            if before is not None:
+                cap = replace(cap, unprotected=before.unprotected)
+                if cap.rule is None and held:
+                    cap = replace(cap, rule=before.rule)
             spend = self._spend(held)
             if not cap.holds(spend):
                 raise UsageError(
@@ -138,14 +62,22 @@ class SQLiteLedger:
             self._write_cap(db, cap)
 
     def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
-        budget = cap.budget
-        row = (cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), _now())
+        row = cap_row(cap, _now())
         for table in ("INSERT OR REPLACE INTO caps", "INSERT INTO cap_changes"):
-            db.execute(f"{table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, budget.rows, cap.rule))
+            db.execute(f"{table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        chain.append(db, "cap", cap=list(row))
+
+    def allow_unprotected(self, dataset: str, policy: str, *, allowed: bool = True) -> None:
+        """The owner's word on reads without protection under a cap: baselines, simulations, unconfirmed schemas."""
+        with self._transaction() as db:
+            cap = self._cap(db, dataset, policy)
+            if cap is None:
+                raise UsageError(f"data set {dataset!r} (policy {policy!r}) has no cap, so nothing forbids such reads")
+            self._write_cap(db, replace(cap, unprotected=allowed))
 
     def caps(self) -> list[Cap]:
         """All caps."""
-        return [_cap_of(row) for row in self._read(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
+        return [cap_of(row) for row in self.rows(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
 
     # releases
 
@@ -170,16 +102,17 @@ class SQLiteLedger:
             db.execute(
                 f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL, ?, ?)", row
             )
+            chain.append(db, "release", release=list(row))
             record = self._find(db, request.id)
             assert record is not None
-            return record
+        self._save_head()
+        return record
 
     def _admit(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
         """Whether the cap holds this release beside all others; the first one fixes how they add up."""
         cap = self._cap(db, request.dataset, request.policy)
         if not request.budget.is_finite:
-            if cap is not None:
-                self._require_unit(request, cap)
+            self._require_allowed(db, request, cap)
             return  # no number could account for it; the certificate says ε = ∞
         spend = request.spend
         if cap is None:
@@ -193,12 +126,24 @@ class SQLiteLedger:
             self._write_cap(db, cap)
         after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
         if not cap.holds(after):
-            here = "" if self.path == ":memory:" else f" --ledger {shlex.quote(self.path)}"
+            here = "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
             raise CapReached(
                 f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
                 f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
                 f"spent, `kagemusha ledger cap{here} {shlex.quote(request.dataset)} --epsilon …` changes the cap"
                 + (" (--rule renyi holds every kind of release)" if math.isinf(cap.used(after)) else "")
+            )
+
+    def _require_allowed(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap | None) -> None:
+        """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
+        if cap is None:
+            self._require_no_other_policy(db, request)
+        elif not cap.unprotected:
+            here = "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
+            raise CapReached(
+                f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
+                "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
+                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{here}`. Nothing was read"
             )
 
     def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
@@ -220,7 +165,7 @@ class SQLiteLedger:
 
     def _releases_of(self, dataset: str, policy: str) -> list[ReleaseRecord]:
         query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
-        return [release_of(row) for row in self._read(query, (dataset, policy))]
+        return [release_of(row) for row in self.rows(query, (dataset, policy))]
 
     def _spend(self, records: Iterable[ReleaseRecord]) -> Spend:
         """What these releases take together, without those of ε = ∞, for which no number would do."""
@@ -231,7 +176,7 @@ class SQLiteLedger:
         by_event = record.accounting in (Accounting.PURE, Accounting.SCHEDULE)
         if record.closed and by_event:
             return Spend.of(step.event for step in self.steps(record.id))
-        thresholds = self._read(
+        thresholds = self.rows(
             "SELECT event FROM steps WHERE release = ? AND event LIKE '%\"threshold\"%'", (record.id,)
         )
         aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
@@ -262,6 +207,8 @@ class SQLiteLedger:
                 "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
                 [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
             )
+            steps_told = [[key, event.to_json(), cost.units] for key, event, cost in new]
+            chain.append(db, "charge", release=release, steps=steps_told)
 
     def _check_aside(self, db: sqlite3.Connection, record: ReleaseRecord, delta: Fraction) -> None:
         cap = self._cap(db, record.dataset, record.policy)
@@ -276,7 +223,7 @@ class SQLiteLedger:
 
     def answer(self, release: str, key: str) -> bytes | None:
         """The stored answer of a step, if it was published."""
-        rows = self._read("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
+        rows = self.rows("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -293,6 +240,8 @@ class SQLiteLedger:
                     raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
                 db.execute("DELETE FROM checkpoints WHERE release = ? AND key = ?", (release, key))
                 stored[key] = bytes(row[0])
+            told = {key: hashlib.sha256(answer).hexdigest() for key, answer in stored.items()}
+            chain.append(db, "answers", release=release, answers=told)
             return stored
 
     def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:
@@ -304,38 +253,37 @@ class SQLiteLedger:
 
     def checkpoint(self, release: str, key: str) -> tuple[int, bytes] | None:
         """The last checkpoint of a step."""
-        rows = self._read("SELECT number, state FROM checkpoints WHERE release = ? AND key = ?", (release, key))
+        rows = self.rows("SELECT number, state FROM checkpoints WHERE release = ? AND key = ?", (release, key))
         return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def close_release(self, release: str, certificate: str | None = None) -> None:
         """Give back what was never charged; a release may go out under several certificates, all are remembered."""
         with self._transaction() as db:
             db.execute("UPDATE releases SET closed = 1 WHERE id = ?", (release,))
+            chain.append(db, "close", release=release, certificate=certificate)
             if certificate is not None:
                 db.execute(
                     "UPDATE releases SET certificate = trim(coalesce(certificate, '') || ' ' || ?) WHERE id = ?",
                     (certificate, release),
                 )
+        self._save_head()
+
+    def _save_head(self) -> None:
+        """Tell the file beside the ledger how far it has come, so that an older copy can be told from it."""
+        if not self.in_memory:
+            chain.save_head(chain.head_file(self.path), self.head)
 
     def releases(self) -> list[ReleaseRecord]:
         """All releases, oldest first."""
-        return [release_of(row) for row in self._read(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
+        return [release_of(row) for row in self.rows(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
 
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
-        rows = self._read(
+        rows = self.rows(
             "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
             (release,),
         )
         return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
-
-    # reading
-
-    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        try:
-            return self._db.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
 
     def _find(self, db: sqlite3.Connection, release: str) -> ReleaseRecord | None:
         row = db.execute(f"SELECT {RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
@@ -344,23 +292,9 @@ class SQLiteLedger:
     def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
         query = f"SELECT {CAP_COLUMNS} FROM caps WHERE dataset = ? AND policy = ?"
         row = db.execute(query, (dataset, policy)).fetchone()
-        return None if row is None else _cap_of(row)
-
-
-def _cap_of(row: tuple[Any, ...]) -> Cap:
-    dataset, policy, epsilon, delta, adjacency, _, rows, rule = row
-    budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
-    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule))
+        return None if row is None else cap_of(row)
 
 
 def open_ledger(where: str | Path | None = None) -> SQLiteLedger:
     """The ledger at a path; without one, a ledger in memory that lasts as long as the process."""
     return SQLiteLedger(":memory:" if where is None else where)
-
-
-def _copy_in_memory(db: sqlite3.Connection) -> sqlite3.Connection:
-    """A look at an older ledger changes nothing: what is brought up to date is a copy."""
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    db.backup(copy)
-    db.close()
-    return copy

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sqlite3
 from typing import Any
 
-from kagemusha.errors import UsageError
+from kagemusha.errors import CapReached, UsageError
+from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import event_from_json
 from kagemusha.privacy.filter import UNIT
 from kagemusha.privacy.spend import CapRule
@@ -22,13 +25,13 @@ TABLES = """
 CREATE TABLE caps (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
-    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT,
+    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT, unprotected INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (dataset, policy)
 );
 CREATE TABLE cap_changes (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
-    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT
+    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT, unprotected INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
@@ -56,7 +59,7 @@ RELEASE_COLUMNS = (
     "certificate, unit_rows, schedule"
 )
 
-CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule"
+CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule, unprotected"
 
 
 def upgrade(db: sqlite3.Connection) -> None:
@@ -65,6 +68,7 @@ def upgrade(db: sqlite3.Connection) -> None:
         db.execute(f"ALTER TABLE {table} ADD COLUMN unit_rows INTEGER NOT NULL DEFAULT 1")
     for table in ("caps", "cap_changes"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN rule TEXT")
+        db.execute(f"ALTER TABLE {table} ADD COLUMN unprotected INTEGER NOT NULL DEFAULT 0")
     db.execute("ALTER TABLE releases ADD COLUMN schedule TEXT")
     for statement in TABLES.split(";\n"):
         if "TABLE checkpoints" in statement or "TABLE fingerprints" in statement:
@@ -125,3 +129,28 @@ def require_same_table(db: sqlite3.Connection, request: ReleaseRequest) -> None:
             f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
             "(--key) for a release of the table as it is now, at its own price. Nothing was spent"
         )
+    query = (
+        "SELECT DISTINCT dataset FROM fingerprints JOIN releases ON releases.id = fingerprints.release "
+        "WHERE fingerprint = ? AND dataset != ? ORDER BY 1"
+    )
+    for (other,) in db.execute(query, (request.fingerprint, request.dataset)):
+        raise CapReached(
+            f"data set {request.dataset!r}: this ledger knows the same bytes as {other!r}, and one table has one budget: give "
+            f"it that name (--dataset {shlex.quote(other)}). Nothing was spent"
+        )
+
+
+def cap_of(row: tuple[Any, ...]) -> Cap:
+    """The cap of one row of `CAP_COLUMNS`."""
+    dataset, policy, epsilon, delta, adjacency, _, rows, rule, unprotected = row
+    budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
+    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule), bool(unprotected))
+
+
+def cap_row(cap: Cap, now: str) -> tuple[Any, ...]:
+    """A cap as a row of `CAP_COLUMNS`."""
+    budget = cap.budget
+    return (
+        *(cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), now),
+        *(budget.rows, cap.rule, int(cap.unprotected)),
+    )

@@ -14,50 +14,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.errors import VerifyError
+from kagemusha.privacy.asked import Asked, is_whole
 from kagemusha.privacy.renyi import pure_renyi, sampled_gaussian_renyi
-
-Fact = int | str | tuple[int, ...] | tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
-
-    kind: str
-    facts: tuple[tuple[str, Fact], ...]
-    digest: str
-
-    @classmethod
-    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> Asked:
-        """From a mapping of facts."""
-        return cls(kind, tuple(facts.items()), digest)
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain dictionary."""
-        facts = {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in self.facts}
-        return {"kind": self.kind, "facts": facts, "digest": self.digest}
-
-    @classmethod
-    def from_json(cls, data: Any) -> Asked:
-        """Rebuild it; anything malformed is a VerifyError."""
-        if not (isinstance(data, Mapping) and set(data) == {"kind", "facts", "digest"}):
-            raise VerifyError("an event's query needs kind, facts and digest")
-        kind, facts, digest = data["kind"], data["facts"], data["digest"]
-        if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(facts, Mapping)):
-            raise VerifyError("an event's query is malformed")
-        return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest)
-
-
-def _fact(value: Any) -> Fact:
-    if isinstance(value, list) and (all(_is_whole(v) for v in value) or all(isinstance(v, str) for v in value)):
-        return tuple(value)
-    if _is_whole(value) or isinstance(value, str):
-        return value  # type: ignore[no-any-return]
-    raise VerifyError("an event's query has a fact that is neither text nor whole numbers")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +178,7 @@ class ThresholdEvent(Event):
             raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
         if self.l2_squared < 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
             raise ValueError(f"not a threshold event: l2_squared={self.l2_squared}, noise={self.noise!r}")
-        if not (_is_whole(self.rows) and self.rows >= 1):
+        if not (is_whole(self.rows) and self.rows >= 1):
             raise ValueError(f"rows must be a whole number of at least 1, got {self.rows!r}")
         if threshold_failure(self.threshold, self.sigma, self.rows) > self.failure:
             raise ValueError(f"a threshold of {self.threshold} fails more often than {self.failure}")
@@ -270,7 +228,7 @@ class SampledGaussianEvent(Event):
     noise: float
 
     def __post_init__(self) -> None:
-        if not (_is_whole(self.steps) and self.steps >= 1):
+        if not (is_whole(self.steps) and self.steps >= 1):
             raise ValueError(f"steps must be a whole number of at least 1, got {self.steps!r}")
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate must be greater than 0 and at most 1, got {self.rate}")

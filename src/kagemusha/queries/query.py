@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
-from kagemusha.privacy.events import Asked, Fact
+from kagemusha.privacy.asked import Asked, Fact
 from kagemusha.privacy.reach import reach_of
 from kagemusha.privacy.unit import Reach
 from kagemusha.schema.domain import Clique, Domain

@@ -18,7 +18,8 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.events import Asked, ThresholdEvent, threshold_failure
+from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.reach import reach_of
 from kagemusha.release.curator import Curator, require_readable

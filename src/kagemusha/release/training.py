@@ -20,7 +20,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.events import Asked, SampledGaussianEvent
+from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.events import SampledGaussianEvent
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.release.release import Release

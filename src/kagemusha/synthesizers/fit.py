@@ -15,7 +15,7 @@ import numpy as np
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
-from kagemusha.ledger.sqlite import open_ledger
+from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -77,6 +77,7 @@ def fit(
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         require_readable(opened)
     aside = float(discovery.get("delta_share", 0.0))
+    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
     name = dataset or _name_of(table, opened, needed=ledger is not None)
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
     spent = budget
@@ -97,7 +98,7 @@ def fit(
     )
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
-    with Release(request, Filter(budget, synthesizer.accounting, delta_share=aside), book, noise) as release:
+    with Release(request, budget_filter, book, noise) as release:
         if isinstance(opened, OpenTable):
             progress("discovering categories and bounds", 0.0)
             finder = Finder(opened, release)
@@ -122,6 +123,7 @@ def fit(
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
         unit_column=declared.unit.column,
+        ledger=None if isinstance(book, SQLiteLedger) and book.in_memory else book.head.to_json(),
     ).with_assumptions(synthesizer.remarks(source.domain, budget))
     return Model(
         generator=fitted.generator,

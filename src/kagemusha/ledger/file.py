@@ -1,0 +1,169 @@
+"""The file behind the embedded ledger: SQLite, write-ahead log, full sync, one writer at a time, its owner's alone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from kagemusha.errors import LedgerError
+from kagemusha.ledger import chain
+from kagemusha.ledger.chain import Head
+from kagemusha.ledger.tables import TABLES, VERSION, upgrade
+
+
+class LedgerFile:
+    """An open ledger file, or a ledger in memory; transactions and the chain of all changes."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        wait_seconds: float = 10.0,
+        read_only: bool = False,
+        witnesses: Sequence[Path] = (),
+    ) -> None:
+        """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing.
+
+        `witnesses` are files that may have seen this ledger's head (certificates, copies of the head file); one that
+        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked.
+        """
+        self.path = str(path)
+        self.in_memory = self.path == ":memory:"
+        self._db = sqlite3.connect(":memory:")
+        asked = [] if self.in_memory else [chain.head_file(self.path), *witnesses]
+        try:
+            if read_only:
+                self._open_to_read(wait_seconds)
+            else:
+                self._open_to_write(wait_seconds)
+            chain.require_not_older(self._db, self.path, chain.seen_heads(asked))
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        except LedgerError:
+            self.close()
+            raise
+
+    def _open_to_read(self, wait_seconds: float) -> None:
+        # with nobody writing, SQLite need not leave a log of its own beside the file
+        quiet = "" if Path(f"{self.path}-wal").exists() else "&immutable=1"
+        where = f"file:{quote(self.path)}?mode=ro{quiet}"
+        self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
+        if not self._tables_exist():
+            raise LedgerError(f"ledger {self.path}: the file is not a ledger")
+        if self._version() < VERSION:
+            self._db = _copy_in_memory(self._db)
+        self._require_version()
+
+    def _open_to_write(self, wait_seconds: float) -> None:
+        if not self.in_memory:
+            _require_own_file(self.path)
+        self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if not self._tables_exist():
+            self._make()
+        self._require_version()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @property
+    def head(self) -> Head:
+        """Where the chain of changes ends."""
+        return chain.read_head(self._db)
+
+    def broken_at(self) -> int | None:
+        """The first entry of the chain that does not follow from the one before, if any."""
+        return chain.broken_at(self._db)
+
+    def _make(self) -> None:
+        if not self.in_memory and chain.seen_heads([chain.head_file(self.path)]):
+            raise LedgerError(
+                f"ledger {self.path}: the file is empty, and {chain.head_file(self.path)} has seen a ledger here. Put that "
+                "one back, or remove the .head file to begin anew. Nothing was spent"
+            )
+        with self._transaction() as db:
+            if not self._tables_exist():  # another process may have made them meanwhile
+                for statement in TABLES.split(";\n"):
+                    db.execute(statement)
+                chain.make(db)
+                db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _require_version(self) -> None:
+        """Bring an older ledger up to date; one of a newer version is refused."""
+        if self._version() > VERSION:
+            raise LedgerError(f"ledger {self.path}: a newer Kagemusha made it (version {self._version()})")
+        if self._version() < VERSION:
+            with self._transaction() as db:
+                if self._version() < VERSION:
+                    upgrade(db)
+                    chain.make(db)
+                    chain.append(db, "upgrade", version=VERSION)
+                    db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _tables_exist(self) -> bool:
+        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
+        return bool(self._db.execute(query).fetchone()[0] == 4)
+
+    def _trouble(self, error: sqlite3.Error) -> LedgerError:
+        if "locked" in str(error) or "busy" in str(error):
+            return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
+        if "not a database" in str(error) or "malformed" in str(error):
+            return LedgerError(f"ledger {self.path}: the file is damaged or is not a ledger")
+        return LedgerError(f"ledger {self.path}: cannot be used ({error})")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        try:
+            return list(self._db.execute(query, values).fetchall())
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+
+def _require_own_file(path: str) -> None:
+    """Make the file so that its owner alone can read it; refuse one that others can read or change."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise LedgerError(f"ledger {path}: cannot be used ({error.strerror})") from None
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if os.name == "posix" and mode & 0o077:
+        raise LedgerError(
+            f"ledger {path}: others on this computer can read or change it (mode {mode:o}), and it is as private as the table: "
+            f"chmod 600 {path!r}"
+        )
+
+
+def _copy_in_memory(db: sqlite3.Connection) -> sqlite3.Connection:
+    """A look at an older ledger changes nothing: what is brought up to date is a copy."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    return copy
