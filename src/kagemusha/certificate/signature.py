@@ -13,10 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.inventory import SIGNATURE, Inventory
-from kagemusha.certificate.keys import PublicKey, SigningKey, crypto, decoded, today
+from kagemusha.certificate.keys import (
+    PublicKey,
+    SigningKey,
+    crypto,
+    decoded,
+    load_public_key,
+    load_trusted,
+    today,
+)
 from kagemusha.errors import UsageError
 from kagemusha.untrusted import StrangeFileError, parse_json
 
@@ -53,6 +62,16 @@ class Trust:
     """Whose signatures count: public keys by their ids, those revoked among them."""
 
     keys: Mapping[str, PublicKey] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, key: Path | None = None, trusted: Path | None = None) -> Trust:
+        """From a public key file, a list of trusted keys, or both; what the list revokes stays revoked."""
+        known = {} if trusted is None else load_trusted(trusted)
+        if key is not None:
+            public = load_public_key(key)
+            if public.id not in known or known[public.id].revoked is None:
+                known[public.id] = public
+        return cls(known)
 
 
 def sign(hashes: Mapping[str, str], key: SigningKey) -> bytes:

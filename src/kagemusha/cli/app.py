@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli import account, compare, demo, evaluate, generation, ledger, plan, reproduce, schema, synth, verify
+from kagemusha.cli import (
+    account,
+    compare,
+    demo,
+    evaluate,
+    generation,
+    key,
+    ledger,
+    plan,
+    reproduce,
+    schema,
+    sign,
+    synth,
+    verify,
+)
 from kagemusha.version import __version__
 
 app = typer.Typer(
@@ -48,6 +62,8 @@ app.command("plan")(plan.plan)
 app.command("synth")(synth.synth)
 app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)
+app.command("sign")(sign.sign)
+app.add_typer(key.app, name="key")
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.add_typer(ledger.app, name="ledger")

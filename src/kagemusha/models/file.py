@@ -140,9 +140,7 @@ def _spec(spec: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
     return dtype, tuple(shape)
 
 
-def _array(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: str, shape: tuple[int, ...]
-) -> np.ndarray[Any, Any]:
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """One array, read in pieces into room of the announced size; the member must be exactly as large."""
     wrong = StrangeFileError("an array is not what the description announces")
     with archive.open(info) as stream:
@@ -153,10 +151,9 @@ def _array(
         if found != shape or fortran or kind.str != dtype or info.file_size - begin != 8 * math.prod(shape):
             raise wrong
         array = np.empty(math.prod(shape), dtype=dtype)
-        room = memoryview(array).cast("B") if array.size else memoryview(b"")
-        at = 0
+        room, at = array.view(np.uint8), 0
         while piece := stream.read(_PIECE):
-            room[at : at + len(piece)] = piece
+            room[at : at + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
             at += len(piece)
         if at != array.nbytes:
             raise wrong

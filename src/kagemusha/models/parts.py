@@ -22,7 +22,11 @@ from kagemusha.schema.domain import Clique, Domain
 
 def number(what: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number from the file, within its range."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and low <= value <= high):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (math.isfinite(value) and low <= value <= high)
+    ):
         raise DataError(f"{what} must be a finite number from {low:g} to {high:g}")
     return float(value)
 
@@ -110,6 +114,8 @@ def read_scores(described: Any, arrays: Arrays, domain: Domain) -> PairScores | 
     else:
         pairs = _cliques("pairs of the scores", arrays["scores.pairs"], domain)
     columns = [clique_of(domain, [name])[0] for name in described["columns"]]
+    if not pairs:
+        raise DataError("there are scores, but of no pair")
     return PairScores(
         pairs=tuple(pairs),
         values=whole("scores", arrays["scores"], (len(pairs),)),
@@ -167,12 +173,12 @@ def read_trace(described: Any, domain: Domain) -> tuple[Round, ...]:
     known = [field.name for field in fields(Round) if field.name != "clique"]
     found = []
     for one in described:
-        told = {
-            name: math.nan if one[name] is None else number(f"{name} of a round", one[name])
-            for name in known
-            if name in one
-        }
         if not set(one) <= {"clique", *known}:
             raise DataError("a round says what no round says")
-        found.append(Round(clique_of(domain, one["clique"]), **{**told, "cells": int(told.get("cells", 0))}))
+        given = [name for name in known if name in one]
+        told: dict[str, Any] = {
+            name: math.nan if one[name] is None else number(f"{name} of a round", one[name]) for name in given
+        }
+        told["cells"] = int(told.get("cells", 0))
+        found.append(Round(clique_of(domain, one["clique"]), **told))
     return tuple(found)
