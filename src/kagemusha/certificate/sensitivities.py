@@ -39,6 +39,7 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(_SCORES.values(), ("candidates",)),
     "first-moments": _SUMS,
     "cross-moments": _SUMS,
+    "record-sums": ("norm", "exchange", "entries"),
     "gradients": ("lattice",),
 }
 """Every kind of query there is, and the facts it states."""

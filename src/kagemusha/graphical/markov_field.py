@@ -19,9 +19,6 @@ from kagemusha.schema.domain import Clique, Domain
 QUERY_CELLS = 1 << 27
 """No table of a query grows beyond this many cells (1 GiB)."""
 
-MOST_RECORDS = 1e15
-"""More records than any table has."""
-
 LARGEST = 1e9
 """The largest log potential in a file, far beyond what a double's exponential tells apart from 0 or ∞."""
 
@@ -126,11 +123,9 @@ class MarkovField:
 
         Every attribute lies in some clique of the tree, so `max_cells` bounds the sizes, too.
         """
-        names, sizes, total = metadata["names"], metadata["sizes"], metadata["total"]
+        names, sizes = metadata["names"], metadata["sizes"]
         if not all(isinstance(name, str) for name in names) or not all(_is_whole(size) for size in sizes):
             raise ValueError("names must be texts and sizes whole numbers")
-        if not (isinstance(total, int | float) and 0 < total <= MOST_RECORDS):
-            raise ValueError(f"the total must be greater than 0 and at most {MOST_RECORDS:g}")
         domain = Domain(tuple(names), tuple(sizes))
         cliques = [tuple(clique) for clique in metadata["cliques"]]
         if len(set(cliques)) != len(cliques) or not all(name in domain for clique in cliques for name in clique):
@@ -141,7 +136,7 @@ class MarkovField:
         tables = [np.asarray(arrays[f"potential.{i}"], dtype=np.float64) for i in range(len(cliques))]
         if not all(map(_possible, tables)):
             raise ValueError(f"potentials must be numbers up to {LARGEST:g}, or minus infinity but not all of them")
-        return cls.build(domain, float(total), dict(zip(cliques, tables, strict=True)), max_cells=max_cells)
+        return cls.build(domain, float(metadata["total"]), dict(zip(cliques, tables, strict=True)), max_cells=max_cells)
 
 
 def _is_whole(value: Any) -> bool:

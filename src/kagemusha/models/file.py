@@ -48,7 +48,7 @@ _DAMAGE = (
 
 def write_model(path: Path, description: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a model file whole or not at all."""
-    plain = {name: np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for name, a in arrays.items()}
+    plain = {n: np.asarray(a, dtype="<i8" if a.dtype.kind in "iub" else "<f8", order="C") for n, a in arrays.items()}
     header = {
         "format": FORMAT,
         **description,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,7 +11,6 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.graphical.markov_field import MOST_RECORDS
 from kagemusha.models.generator import Arrays, Evidence
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import STEPS, Features
@@ -26,7 +25,7 @@ TRIES_A_ROW = 1 << 12
 """Further rows drawn for each row asked for, before a condition is called too narrow."""
 
 LARGEST = 1e6
-"""The largest mean or factor of features, which lie between −1 and 1, that a file may hold."""
+"""The largest number about features, which lie between −1 and 1, that a file may hold."""
 
 _BLOCK = 1 << 22
 
@@ -51,6 +50,20 @@ class Place:
         missing = width == 2
         return cls(features.name, size, False, missing, features.table[: size - missing, 0] / STEPS)
 
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able description, without the places."""
+        return {"name": self.name, "size": self.size, "labelled": self.labelled, "missing": self.missing}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], places: FloatArray) -> Place:
+        """The place `to_json` described; raises `ValueError` if the places do not fit it."""
+        place = cls(str(data["name"]), int(data["size"]), bool(data["labelled"]), bool(data["missing"]), places)
+        if not place.labelled and places.shape != (place.size - place.missing,):
+            raise ValueError("the places do not fit the columns")
+        if not moderate(places) or (np.diff(places) < 0).any():
+            raise ValueError("the places do not rise")
+        return place
+
     @property
     def width(self) -> int:
         """Number of features."""
@@ -66,6 +79,34 @@ class Place:
         if self.missing:
             codes[drawn[:, 1] > 0.5] = self.size - 1
         return codes
+
+
+def draw_until(
+    draw: Callable[[int, np.random.Generator], IntArray],
+    domain: Domain,
+    rows: int,
+    rng: np.random.Generator,
+    where: Evidence,
+) -> IntArray:
+    """Rows of `draw` that fulfil a condition, exactly: drawn until there are enough."""
+    kept: list[IntArray] = []
+    found = tried = 0
+    while found < rows:
+        batch = draw(max(1024, min(1 << 18, 2 * rows)), rng)
+        tried += len(batch)
+        chance = np.ones(len(batch))
+        for clique, weights in where.items():
+            chance *= weights[tuple(batch[:, domain.axis(name)] for name in clique)]
+        kept.append(batch[rng.random(len(batch)) < chance])
+        found += len(kept[-1])
+        if not found and tried >= MOST_TRIES:
+            raise UsageError("where: no double can fulfil this condition")
+        if found < rows and tried >= MOST_TRIES + TRIES_A_ROW * rows:
+            raise UsageError(
+                f"where: only {found:,} of {tried:,} doubles fulfil this condition; ask for a wider one, or use a "
+                "method with a graphical model (kage, aim), which draws them directly"
+            )
+    return np.concatenate(kept)[:rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,26 +139,7 @@ class NormalGenerator:
 
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Independent synthetic rows."""
-        if not where:
-            return self._draw(rows, rng)
-        kept: list[IntArray] = []
-        found = tried = 0
-        while found < rows:
-            batch = self._draw(max(1024, min(1 << 18, 2 * rows)), rng)
-            tried += len(batch)
-            chance = np.ones(len(batch))
-            for clique, weights in where.items():
-                chance *= weights[tuple(batch[:, self.domain.axis(name)] for name in clique)]
-            kept.append(batch[rng.random(len(batch)) < chance])
-            found += len(kept[-1])
-            if not found and tried >= MOST_TRIES:
-                raise UsageError("where: no double can fulfil this condition")
-            if found < rows and tried >= MOST_TRIES + TRIES_A_ROW * rows:
-                raise UsageError(
-                    f"where: only {found:,} of {tried:,} doubles fulfil this condition; ask for a wider one, or use a "
-                    "method with a graphical model (kage, aim), which draws them directly"
-                )
-        return np.concatenate(kept)[:rows]
+        return draw_until(self._draw, self.domain, rows, rng, where) if where else self._draw(rows, rng)
 
     def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
         codes = np.empty((rows, len(self.columns)), dtype=np.int64)
@@ -133,35 +155,24 @@ class NormalGenerator:
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """Mean, factor and the places of measured columns."""
-        columns = [{"name": c.name, "size": c.size, "labelled": c.labelled, "missing": c.missing} for c in self.columns]
+        columns = [column.to_json() for column in self.columns]
         places = {f"places.{i}": c.places for i, c in enumerate(self.columns)}
         return {"total": self.total, "columns": columns}, {"mean": self.mean, "factor": self.factor, **places}
 
     @classmethod
-    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None = None) -> NormalGenerator:
-        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together.
-
-        There is no tree: the arrays themselves, which were read already, bound it instead of `max_cells`.
-        """
-        total, mean, factor = meta["total"], arrays["mean"], arrays["factor"]
-        if not (isinstance(total, int | float) and 0 < total <= MOST_RECORDS):
-            raise ValueError(f"the total must be greater than 0 and at most {MOST_RECORDS:g}")
-        columns = [
-            Place(c["name"], c["size"], bool(c["labelled"]), bool(c["missing"]), arrays[f"places.{i}"])
-            for i, c in enumerate(meta["columns"])
-        ]
-        if not all(isinstance(c.name, str) and isinstance(c.size, int) for c in columns):
-            raise ValueError("names must be texts and sizes whole numbers")
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> NormalGenerator:
+        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
+        columns = [Place.from_json(c, arrays[f"places.{i}"]) for i, c in enumerate(meta["columns"])]
         width = sum(column.width for column in columns)
-        if mean.shape != (width,) or factor.ndim != 2 or factor.shape[0] != width or factor.shape[1] > max(1, width):
+        mean, factor = arrays["mean"], arrays["factor"]
+        if mean.shape != (width,) or factor.ndim != 2 or factor.shape[0] != width or factor.shape[1] > width:
             raise ValueError("mean and factor do not fit the columns")
-        if not all(np.isfinite(a).all() and np.abs(a).max(initial=0.0) <= LARGEST for a in (mean, factor)):
+        if not (moderate(mean) and moderate(factor)):
             raise ValueError("mean and factor must be finite")
-        if not all(c.places.shape == (0 if c.labelled else c.size - c.missing,) and _rising(c.places) for c in columns):
-            raise ValueError("the places do not fit the columns")
         domain = Domain(tuple(c.name for c in columns), tuple(c.size for c in columns))
-        return cls(domain, float(total), columns, mean, factor)
+        return cls(domain, float(meta["total"]), columns, mean, factor)
 
 
-def _rising(places: FloatArray) -> bool:
-    return bool(np.isfinite(places).all() and (np.diff(places) >= 0).all())
+def moderate(values: FloatArray) -> bool:
+    """Whether numbers from a file are finite and far from overflow."""
+    return bool((np.abs(values) <= LARGEST).all())

@@ -70,6 +70,14 @@ def _sums(facts: Mapping[str, Any]) -> Reach:
     return Reach(*(_from_squared(sum(_whole(facts[how], low=0)), entries) for how in ("added", "exchanged")))
 
 
+def _records(facts: Mapping[str, Any]) -> Reach:
+    """Vectors of bounded norm, one a record; `exchange` is how many times that two of them can differ, squared."""
+    norm, times, entries = _whole([facts["norm"], facts["exchange"], facts["entries"]], low=1)
+    if times not in (2, 4):
+        raise ValueError("two vectors differ by at most twice the longer")
+    return Reach(_from_squared(norm, entries), _from_squared(times * norm, entries))
+
+
 def _from_squared(l2_squared: int, entries: int) -> Sensitivity:
     norm = math.isqrt(l2_squared - 1) + 1 if l2_squared else 0
     return Sensitivity(math.isqrt(entries * l2_squared) + 1 if l2_squared else 0, l2_squared, norm)
@@ -95,4 +103,5 @@ _REACHES: dict[str, Callable[[Mapping[str, Any]], Reach]] = {
     "determined-child": _scores(2, 2),
     "first-moments": _sums,
     "cross-moments": _sums,
+    "record-sums": _records,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from kagemusha.arrays import IntArray
@@ -20,6 +20,7 @@ from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEve
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Query
+from kagemusha.queries.record_sums import RecordQuery
 from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema
@@ -94,7 +95,7 @@ class Curator:
             counted = self._count([clique for i in missing for clique in queries[i].cliques()])
             answers = []
             for i in missing:
-                exact = queries[i].values([counted[clique] for clique in queries[i].cliques()])
+                exact = self._exact(queries[i], counted)
                 answers.append(exact + self._release.draw(events[i], exact.size))
             return answers
 
@@ -162,6 +163,11 @@ class Curator:
             noise=self._release.gaussian_kind,
             query=query.asked,
         )
+
+    def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
+        if isinstance(query, RecordQuery):
+            return query.total(self._source.records()[0])
+        return query.values([counted[clique] for clique in query.cliques()])
 
     def _count(self, cliques: Sequence[Clique]) -> dict[Clique, Marginal]:
         """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""

@@ -21,6 +21,7 @@ _PLACES = {
     "mst": "kagemusha.synthesizers.mst:MST",
     "privbayes": "kagemusha.synthesizers.privbayes:PrivBayes",
     "bayes-net": "kagemusha.synthesizers.privbayes:BayesNet",
+    "nigao": "kagemusha.synthesizers.nigao:Nigao",
     "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
     "stat": "kagemusha.synthesizers.gaussian:Stat",
     "independent": "kagemusha.synthesizers.independent:Independent",

@@ -1,0 +1,279 @@
+"""Sums over records of vectors that no marginal holds: class means, scatter matrices, responsibilities.
+
+A record becomes a vector of whole numbers of bounded norm, by a rule made of public and released numbers alone; the
+answer is the sum of these vectors. The vector is scaled down to its norm bound where it is longer, and rounded towards
+zero, which makes no vector longer. So the bound holds to the last bit, and sums of integers are exact.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.marginals import Marginal
+from kagemusha.privacy.asked import Fact
+from kagemusha.queries.query import Query
+from kagemusha.queries.scores import NoisyVector
+from kagemusha.schema.domain import Clique
+from kagemusha.schema.features import STEPS, Features
+
+LATTICE = 2**12
+"""Steps in a clipping norm."""
+
+DIAGONAL, BESIDE = 5, 7
+"""Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for nothing."""
+
+BLOCK = 1 << 22
+"""Numbers worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Records as vectors: the features of some columns, minus a centre, in the coordinates of a basis, clipped.
+
+    Everything in it is public or was released. `centre` has a row for each class (or one for all), `basis` a column for
+    each coordinate; `radius` is the clipping norm, of each class or of all.
+    """
+
+    features: Sequence[Features]
+    axes: Sequence[int]
+    """Where the features' columns lie among the codes."""
+    radius: FloatArray
+    centre: FloatArray | None = None
+    basis: FloatArray | None = None
+    classes: int = 1
+    class_axis: int | None = None
+    tables: Sequence[FloatArray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", [(f.table / STEPS).astype(np.float32) for f in self.features])
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a vector."""
+        return self.raw_width if self.basis is None else self.basis.shape[1]
+
+    @property
+    def raw_width(self) -> int:
+        """Features of a record."""
+        return sum(f.table.shape[1] for f in self.features)
+
+    def blocks(self, columns: Sequence[Codes]) -> list[slice]:
+        """The records in pieces that fit into memory."""
+        rows = len(columns[0])
+        step = max(1, BLOCK // max(1, self.raw_width))
+        return [slice(begin, min(begin + step, rows)) for begin in range(0, rows, step)]
+
+    def raw(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
+        """Features of some records."""
+        found = np.empty((rows.stop - rows.start, self.raw_width), dtype=np.float32)
+        at = 0
+        for axis, table in zip(self.axes, self.tables, strict=True):
+            found[:, at : at + table.shape[1]] = table[columns[axis][rows]]
+            at += table.shape[1]
+        return found
+
+    def labels(self, columns: Sequence[Codes], rows: slice) -> IntArray:
+        """The class of each record."""
+        if self.class_axis is None:
+            return np.zeros(rows.stop - rows.start, dtype=np.int64)
+        return columns[self.class_axis][rows].astype(np.int64)
+
+    def free(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
+        """The vectors before clipping."""
+        vectors = self.raw(columns, rows)
+        if self.centre is not None:
+            whose = self.labels(columns, rows) if len(self.centre) > 1 else np.zeros(len(vectors), dtype=np.int64)
+            vectors -= self.centre.astype(np.float32)[whose]
+        return vectors if self.basis is None else vectors @ self.basis.astype(np.float32)
+
+    def whole(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
+        """The vectors in whole steps of the lattice (as doubles), none longer than LATTICE."""
+        vectors = self.free(columns, rows).astype(np.float64)
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        radius = self.radius[self.labels(columns, rows)] if len(self.radius) > 1 else self.radius[0]
+        # a hair less than one: rounding of norm and product must not lead beyond the clip
+        scale = LATTICE / radius * np.minimum(1.0, radius / np.maximum(norms, 1e-300)) * (1 - 1e-9)
+        return np.asarray(np.trunc(vectors * scale[:, None]), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordQuery(Query[NoisyVector]):
+    """A query that is asked of records instead of marginals."""
+
+    vectors: Vectors
+    word: str
+    """What is asked, for the certificate."""
+
+    kind: ClassVar[str] = "record-sums"
+
+    @property
+    def what(self) -> str:
+        """See `word`."""
+        return self.word
+
+    @abstractmethod
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """The exact, private answer."""
+
+    @property
+    @abstractmethod
+    def norm(self) -> int:
+        """The largest squared norm of one record's vector."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """Length of the answer."""
+
+    @property
+    def exchange(self) -> int:
+        """How many times that two records' vectors can differ, squared: 4, or 2 where no two point away from each other."""
+        return 4
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """See `privacy.reach`."""
+        return {"norm": self.norm, "exchange": self.exchange, "entries": self.entries}
+
+    def cliques(self) -> Sequence[Clique]:
+        """None: records are read."""
+        return ()
+
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """Not asked of marginals."""
+        raise NotImplementedError
+
+    def released(self, values: IntArray, deviation: float) -> NoisyVector:
+        """In whole units."""
+        return NoisyVector(values.astype(np.float64), deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class NormCounts(RecordQuery):
+    """How many records of each class have a vector of each length, on a public grid; the vectors are not clipped."""
+
+    edges: FloatArray
+
+    proof: ClassVar[str] = "One record is in one cell of its class's grid: norm 1. Two are in the same cell or in two."
+    norm: ClassVar[int] = 1
+    exchange: ClassVar[int] = 2
+
+    @property
+    def entries(self) -> int:
+        """Cells of the grids."""
+        return self.vectors.classes * (len(self.edges) + 1)
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """Counts between the edges."""
+        counts = np.zeros(self.entries, dtype=np.int64)
+        for rows in self.vectors.blocks(columns):
+            lengths = np.searchsorted(self.edges, np.linalg.norm(self.vectors.free(columns, rows), axis=1))
+            cells = self.vectors.labels(columns, rows) * (len(self.edges) + 1) + lengths
+            counts += np.bincount(cells, minlength=self.entries)
+        return counts
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums(RecordQuery):
+    """For each class, how many records it has and the sum of their vectors."""
+
+    weight: int
+    """What a count is multiplied by, so that it gets its share of the precision."""
+
+    proof: ClassVar[str] = (
+        "A record has one class and adds (weight, v) to its block, with ‖v‖ ≤ LATTICE after clipping and rounding towards "
+        "zero: Δ² ≤ weight² + LATTICE². Exchanged: two vectors differ by at most twice the larger."
+    )
+
+    @property
+    def norm(self) -> int:
+        """weight² + LATTICE²."""
+        return self.weight**2 + LATTICE**2
+
+    @property
+    def entries(self) -> int:
+        """A count and a vector for each class."""
+        return self.vectors.classes * (1 + self.vectors.width)
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """Counts first, then the vectors class by class."""
+        counts = np.zeros(self.vectors.classes, dtype=np.int64)
+        sums = np.zeros((self.vectors.classes, self.vectors.width))
+        for rows in self.vectors.blocks(columns):
+            labels = self.vectors.labels(columns, rows)
+            counts += np.bincount(labels, minlength=self.vectors.classes)
+            # whole numbers far below 2⁵³: sums of doubles are exact
+            _add_by_class(sums, self.vectors.whole(columns, rows), labels)
+        return np.concatenate([self.weight * counts, sums.astype(np.int64).ravel()])
+
+    def split(self, answer: NoisyVector) -> tuple[FloatArray, FloatArray]:
+        """Counts, and sums of vectors in their own scale."""
+        counts = answer.values[: self.vectors.classes] / self.weight
+        sums = answer.values[self.vectors.classes :].reshape(self.vectors.classes, self.vectors.width)
+        return counts, sums * (self.vectors.radius / LATTICE)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter(RecordQuery):
+    """Σ v vᵀ over the records of each class (`apart`) or of all: upper triangles, diagonal first."""
+
+    apart: bool = False
+
+    proof: ClassVar[str] = (
+        "A record adds 5vᵢ² on the diagonal and 7vᵢvⱼ beside it, in one block: Δ² = 25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ² ≤ 25‖v‖⁴ ≤ 25·LATTICE⁴. "
+        "Exchanged: the inner product of two records' parts is 24.5(v·w)² + 0.5Σvᵢ²wᵢ² ≥ 0, so Δ² at most doubles."
+    )
+    norm: ClassVar[int] = DIAGONAL**2 * LATTICE**4
+    exchange: ClassVar[int] = 2
+
+    @property
+    def entries(self) -> int:
+        """Triangles of all blocks."""
+        width = self.vectors.width
+        return self._count * (width * (width + 1) // 2)
+
+    @property
+    def _count(self) -> int:
+        return self.vectors.classes if self.apart else 1
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """Diagonals and what is beside them, block by block."""
+        width = self.vectors.width
+        sums = np.zeros((self._count, width, width))
+        for rows in self.vectors.blocks(columns):
+            vectors = self.vectors.whole(columns, rows)
+            labels = self.vectors.labels(columns, rows) if self.apart else np.zeros(len(vectors), dtype=np.int64)
+            for one in np.unique(labels):
+                part = vectors[labels == one]
+                # products below 2²⁴ and their sums below 2⁵³: exact in doubles, in any order
+                sums[one] += part.T @ part
+        return np.concatenate([_triangle(block) for block in sums])
+
+    def split(self, answer: NoisyVector) -> tuple[FloatArray, FloatArray]:
+        """Symmetric matrices in the vectors' own scale, and the deviation of each one's noise beside the diagonal."""
+        width = self.vectors.width
+        unit = np.broadcast_to((self.vectors.radius / LATTICE) ** 2, self._count)
+        upper = np.triu_indices(width, 1)
+        found = np.zeros((self._count, width, width))
+        for block, flat in zip(found, answer.values.reshape(self._count, -1), strict=True):
+            block[upper] = flat[width:] / BESIDE
+            block += block.T
+            block[np.arange(width), np.arange(width)] = flat[:width] / DIAGONAL
+        return found * unit[:, None, None], answer.sigma * unit / BESIDE
+
+
+def _triangle(block: FloatArray) -> IntArray:
+    whole = np.rint(block).astype(np.int64)
+    return np.concatenate([DIAGONAL * np.diag(whole), BESIDE * whole[np.triu_indices(len(whole), 1)]])
+
+
+def _add_by_class(sums: FloatArray, vectors: NDArray[np.float64], labels: IntArray) -> None:
+    for one in np.unique(labels):
+        sums[one] += vectors[labels == one].sum(axis=0)
