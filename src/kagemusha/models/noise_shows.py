@@ -22,16 +22,22 @@ LEAST_CHANCE = 1e-9
 def chance_of_so_little(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
     """The probability that noise of the stated deviations shows as little as here; 1 where nothing can be told.
 
-    For Gaussian noise on integers. Each term counts as half a unit larger than it is, because integers may agree exactly.
+    For Gaussian noise on integers. Counts and interactions are looked at apart, since one may be there and the other not.
     """
+    families = [[*_between_sums(measurements)], [_of_interaction(one) for one in interactions]]
+    chances = [_chance(family) for family in families]
+    return min(1.0, len(chances) * min(chances))
+
+
+def _chance(terms: Sequence[tuple[float, int, float]]) -> float:
     from scipy.special import gammainc
 
-    seen, freedom, coarse = 0.0, 0, 0.0
-    for one, of, step in [*_between_sums(measurements), *map(_of_interaction, interactions)]:
-        seen, freedom, coarse = seen + one, freedom + of, coarse + of * (step / 2) ** 2
+    freedom = sum(of for _, of, _ in terms)
     if not freedom:
         return 1.0
-    return float(gammainc(freedom / 2, (math.sqrt(seen) + math.sqrt(coarse)) ** 2 / 2))
+    # half a unit more in each direction, because integers may agree exactly
+    seen = math.sqrt(sum(one for one, _, _ in terms)) + math.sqrt(sum(of * (step / 2) ** 2 for _, of, step in terms))
+    return float(gammainc(freedom / 2, seen**2 / 2))
 
 
 def _between_sums(measurements: Sequence[NoisyMarginal]) -> Iterator[tuple[float, int, float]]:

@@ -83,7 +83,7 @@ def spreadsheet_safe(table: Any) -> Any:
             columns.append(table[name])
             continue
         columns.append(pc.if_else(_risky(texts), pc.binary_join_element_wise("'", texts, ""), texts))
-    return pa.table(columns, names=[_escaped(name) for name in table.column_names])
+    return pa.table(columns, names=[escaped(name) for name in table.column_names])
 
 
 def _texts(table: Any, name: str) -> Any:
@@ -106,8 +106,9 @@ def _is_formula(text: str) -> bool:
     return re.match(_RISKY, text) is not None and re.fullmatch(_NUMBER, text) is None
 
 
-def _escaped(name: str) -> str:
-    return f"'{name}" if _is_formula(name) else name
+def escaped(text: str) -> str:
+    """A text as it is written for spreadsheets."""
+    return f"'{text}" if _is_formula(text) else text
 
 
 def write_table(table: Any, path: Path) -> None:
@@ -141,7 +142,7 @@ def table_check(path: Path, schema: Schema) -> Check:
         found = _header(path)
     except (StrangeFileError, OSError, ValueError, csv.Error) as error:
         return Check("columns of the table", False, f"cannot be read ({type(error).__name__})")
-    same = found in (expected, [_escaped(name) for name in expected])
+    same = found in (expected, [escaped(name) for name in expected])
     return Check("columns of the table", same, "are those of the schema" if same else "are not those of the schema")
 
 

@@ -16,10 +16,11 @@ from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATUR
 from kagemusha.certificate.signature import Signed, Standing, Trust, judge
 from kagemusha.certificate.verify import certificate_checks, open_certificate
 from kagemusha.errors import DataError, SignatureError, VerifyError
+from kagemusha.models.drawn import drawn_check
 from kagemusha.models.model import Model, load_model
 from kagemusha.models.noise_shows import LEAST_CHANCE, chance_of_so_little
 from kagemusha.models.paid import paid_check
-from kagemusha.models.table_file import table_check
+from kagemusha.models.table_file import SAFE, table_check
 from kagemusha.privacy.events import LaplaceEvent
 
 NOBODY = Trust()
@@ -109,7 +110,10 @@ def model_checks(inventory: Inventory, certificate: Certificate) -> list[Check]:
         return [Check(MODEL, False, str(error))]
     checks = [_inner_check(model, certificate), _schema_check(model, certificate), paid_check(model, certificate)]
     checks += [_noise_check(model, certificate), _delta_check(model, certificate)]
-    checks += [table_check(inventory.folder / name, model.schema) for name in TABLES if name in inventory.files]
+    for name in (name for name in TABLES if name in inventory.files):
+        checks.append(table_check(inventory.folder / name, model.schema))
+        if checks[-1].passed:
+            checks.append(drawn_check(inventory.folder / name, model, safe=SAFE in certificate.assumptions))
     return checks
 
 
