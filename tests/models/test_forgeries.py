@@ -43,7 +43,7 @@ def table() -> dict[str, tuple[str, str]]:
     """What the page says of each forgery: without a key, and with the publisher's."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and line.count("|") == 4]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {name: (alone, trusted) for name, alone, trusted in rows if name != "forged"}
+    return {name: (alone, trusted) for name, alone, trusted in rows if name not in ("forged", ":--")}
 
 
 def outcome(folder: Path, trust: Trust, *, demanded: bool) -> str:

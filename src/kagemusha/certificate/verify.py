@@ -19,7 +19,7 @@ from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certifi
 from kagemusha.certificate.sensitivities import is_old, wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.events import ExponentialEvent, LaplaceEvent, SampledGaussianEvent
+from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
 from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, parse_json
@@ -28,12 +28,12 @@ MOST_DELTA = 1e-5
 """The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
 a table of a hundred thousand people could be expected to be. Customary are values far below 1 / number of people."""
 
-MOST_EVENTS = 100_000
-MOST_SHAPES = 1000
-"""Different costs of choices and Laplace answers, and steps of training, that composition is tried on: no method of ours
-comes near, and each takes time."""
+MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
+"""Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more
+takes minutes, and no method of ours comes near."""
 
-MOST_STEPS = 10_000_000
+MOST_RHO, MOST_STEPS = 5_000.0, 10_000_000
+"""The largest ρ and the most sampled steps that are composed: beyond any release, and beyond any memory."""
 
 WRITERS = {FIRST_FORMAT: r"0\.1\.", SECOND_FORMAT: r"0\.1\.", FORMAT: r"(?!0\.[01]\.)"}
 """How the versions begin that write each format. An old format of a later version is a way around later checks."""
@@ -117,15 +117,27 @@ def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Sch
 
 
 def _limits_check(certificate: Certificate) -> Check:
-    """Composition of hostile events could go on for ever."""
-    pure = {(e.kind, e.pure_epsilon) for e in certificate.events if isinstance(e, LaplaceEvent | ExponentialEvent)}
+    """Composition of hostile events could go on for ever, or fill the memory."""
+    costs = {event.cost_alone for event in certificate.events if event.is_protected}
     sampled = [e for e in certificate.events if isinstance(e, SampledGaussianEvent)]
     small = (
         len(certificate.events) <= MOST_EVENTS
-        and len(pure) + len(sampled) <= MOST_SHAPES
+        and len(costs) <= MOST_COSTS
+        and sum(isinstance(cost, LaplaceEvent | ExponentialEvent) for cost in costs) <= MOST_PURE
+        and len(sampled) <= MOST_SAMPLED
         and sum(e.steps for e in sampled) <= MOST_STEPS
+        and sum(map(_about_rho, certificate.events)) <= MOST_RHO
     )
     return Check("number of events", small, "can be composed" if small else "more than can be composed")
+
+
+def _about_rho(event: Event) -> float:
+    """What an event costs, roughly; pure ones count for themselves."""
+    if isinstance(event, LaplaceEvent | ExponentialEvent):
+        return 0.0
+    if isinstance(event, SampledGaussianEvent) and event.rho is None:
+        return event.steps * event.rate**2 * math.expm1(min(50.0, event.noise**-2)) / 2
+    return float(event.rho or 0)
 
 
 def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
