@@ -25,6 +25,14 @@ def warn(message: str) -> None:
         sys.stderr.write(f"kagemusha: warning: {shown(message)}\n")
 
 
+def show_bug() -> None:
+    """The traceback of a mistake of ours, for whoever mends it; what a file said in it is shown without effect."""
+    import traceback
+
+    for line in traceback.format_exc().splitlines():
+        sys.stderr.write(f"{shown(line)}\n")
+
+
 def plain(value: object) -> str:
     """A name, path or sentence from outside as `say` shows it letter by letter: no markup, and nothing that moves a cursor."""
     from rich.markup import escape

@@ -31,12 +31,11 @@ def sign(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     signature = folder / SIGNATURE
-    if signature.exists() or signature.is_symlink():
-        if not force:
-            raise UsageError(f"{folder} is signed already; add --force to replace the signature")
-        signature.unlink()
-    verdict = verify_release(folder)
-    if not verdict.intact:
-        raise VerifyError(f"{folder}: not signed, because it {verdict.sentence}")
+    if (signature.exists() or signature.is_symlink()) and not force:
+        raise UsageError(f"{folder} is signed already; add --force to replace the signature")
+    # an old signature may be wrong, the rest may not
+    wrong = [check.what for check in verify_release(folder).checks if not check.passed and check.what != SIGNATURE]
+    if wrong or signature.is_symlink():
+        raise VerifyError(f"{folder}: not signed, because it does not hold: {', '.join(wrong or [SIGNATURE])}")
     sign_folder(folder, signer)
     say(f"{plain(signature)}: signed by {plain(signer.public.name)}, key {plain(signer.public.id)}")

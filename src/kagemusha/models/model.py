@@ -163,7 +163,7 @@ def load_model(path: str | Path, *, max_cells: int = MOST_TREE_CELLS) -> Model:
             like=library_of(str(header["like"])),
         )
     except KagemushaError as error:
-        raise DataError(f"model {path}: {error}") from None
+        raise DataError(f"model {path}: {short(str(error), 200)}") from None  # a stranger's names may be long
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None
 
