@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.certificate.verify import Check
-from kagemusha.certificate.verify import verify as _verify
+from kagemusha.certificate.check import Check
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, Inventory
+from kagemusha.certificate.keys import load_signing_key
+from kagemusha.certificate.signature import Trust
+from kagemusha.certificate.verify import open_certificate
 from kagemusha.errors import DataError, UsageError, VerifyError
-from kagemusha.files import sha256
 from kagemusha.ledger import Ledger, open_ledger
-from kagemusha.models.folder import CERTIFICATE, MODEL, require_replaceable, write_bundle
+from kagemusha.models.folder import require_replaceable, write_bundle
 from kagemusha.models.model import Model, load_model
+from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
 from kagemusha.quality.statement import quality_files
@@ -117,16 +120,23 @@ def publish(
     rows: int | None = None,
     file_kind: str = "csv",
     replace: bool = False,
+    spreadsheet_safe: bool = False,
+    sign: str | PathLike[str] | None = None,
     ledger: Ledger | str | Path | None = None,
     progress: Progress = silent,
 ) -> Certificate:
     """Write the release folder: doubles (csv or parquet), certificate, quality statement, schema and model.
 
     Returns the certificate bound to these files. The `ledger` of the fit then remembers which certificate went out, so
-    that `verify --ledger` can tell it from another. `replace` lets it take the place of an earlier release.
+    that `verify --ledger` can tell it from another. `replace` lets it take the place of an earlier release. `sign` is a
+    private key (see `kagemusha key new`) that signs all files. With `spreadsheet_safe`, texts of a CSV that a
+    spreadsheet would run as formulas get an apostrophe before them.
     """
     if file_kind not in ("csv", "parquet"):
         raise UsageError(f"file_kind must be 'csv' or 'parquet', got {file_kind!r}")
+    if spreadsheet_safe and file_kind != "csv":
+        raise UsageError("spreadsheet_safe is for file_kind 'csv': Parquet says itself what is a text")
+    signer = None if sign is None else load_signing_key(Path(sign))
     where = Path(folder)
     require_replaceable(where, replace=replace)
     progress("judging", 0.0)
@@ -137,6 +147,8 @@ def publish(
         file_kind=file_kind,
         replace=replace,
         extra=quality_files(model, rows=rows),
+        safe=spreadsheet_safe,
+        signer=signer,
         progress=part(progress, 0.6, 1.0),
     )
     if ledger is not None:
@@ -153,18 +165,31 @@ def load(path: str | PathLike[str]) -> Model:
     where = Path(path)
     if not where.is_dir():
         return load_model(where)
-    if not (where / MODEL).exists() or not (where / CERTIFICATE).exists():
+    inventory = Inventory.of(where)
+    if not {MODEL, CERTIFICATE} <= inventory.files:
         raise DataError(f"{where}: a release folder holds {MODEL} and {CERTIFICATE}, this one does not")
-    certificate = Certificate.from_json((where / CERTIFICATE).read_bytes().decode("utf-8", "replace"))
-    if (certificate.outputs or {}).get(MODEL) != sha256(where / MODEL):
+    certificate = open_certificate(where / CERTIFICATE).certificate
+    if (certificate.outputs or {}).get(MODEL) != inventory.hashes[MODEL]:
         raise VerifyError(f"{where}: {MODEL} is not the one the certificate was written for; see `kagemusha verify`")
     return replace(load_model(where / MODEL), certificate=certificate)
 
 
-def verify(path: str | PathLike[str]) -> list[Check]:
-    """Every check on a certificate file, or on the release folder that holds it; without the data."""
-    where = Path(path)
-    return _verify(where / CERTIFICATE if where.is_dir() else where)
+def verify(
+    path: str | PathLike[str],
+    *,
+    key: str | PathLike[str] | None = None,
+    trusted: str | PathLike[str] | None = None,
+) -> list[Check]:
+    """Every check on a certificate file, or on the release folder that holds it; without the data.
+
+    With `key` (a public key file) or `trusted` (a list of trusted keys) it must be signed by one of them: the check
+    "signer" says so.
+    """
+    demanded = key is not None or trusted is not None
+    trust = Trust.of(None if key is None else Path(key), None if trusted is None else Path(trusted))
+    verdict = verify_release(Path(path), trust, demanded=demanded)
+    signer = Check("signer", verdict.accepted, verdict.signed.words)
+    return [*verdict.checks, signer] if demanded and verdict.intact else [*verdict.checks]
 
 
 def _method(method: str | Synthesizer) -> Synthesizer:

@@ -11,7 +11,8 @@ KagemushaError                 a message for a person; the CLI prints it without
 ├── LedgerError      exit 6    the ledger is locked, missing or damaged
 ├── ModelTooLarge    exit 7    the model would need more cells than allowed
 ├── VerifyError      exit 8    a certificate, schema or output does not match
-└── OutputError      exit 9    the result could not be written
+├── OutputError      exit 9    the result could not be written
+└── SignatureError   exit 10   intact, but not signed by anybody you trust
 
 No message ever contains a value of the private table: it names file, column and rule.
 """
@@ -83,3 +84,9 @@ class OutputError(KagemushaError):
     """A result could not be written; nothing half-written was left behind."""
 
     exit_code = 9
+
+
+class SignatureError(KagemushaError):
+    """A release is intact, but it is not signed, or not by a key that is trusted, still valid and not revoked."""
+
+    exit_code = 10

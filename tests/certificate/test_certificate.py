@@ -22,8 +22,9 @@ from kagemusha.certificate.certificate import (
     scope,
 )
 from kagemusha.certificate.consequence import group_promise
+from kagemusha.certificate.inventory import PAGE as PAGE_NAME
 from kagemusha.certificate.page import fingerprint, render
-from kagemusha.certificate.verify import PAGE_NAME, all_passed, verify
+from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
@@ -42,6 +43,7 @@ from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.features import features_of
+from kagemusha.version import __version__
 
 SCHEMA = Schema([Category("a", categories=("1", "3")), Category("b", categories=("2",))])
 
@@ -62,9 +64,18 @@ def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) ->
         schema_digest=SCHEMA.digest(),
         dataset="patients.csv",
         release="abc",
-        version="0.1.0",
+        version=__version__,
         created="2026-11-15",
     )
+
+
+OLD_EVENTS = (
+    GaussianEvent(what="counts of a", sigma=90.0, l2_squared=1),
+    GaussianEvent(what="interaction of a × b in 2 × 3 groups", sigma=900.0, l2_squared=12),
+    GaussianEvent(what="grouped L1 error of 3 candidates", sigma=1e10, l2_squared=3 * 2**48),
+    ExponentialEvent(what="best of 3 candidates by dependence (R)", epsilon=0.05, candidates=3),
+)
+"""As the first two formats have them: what was asked stands in words alone."""
 
 
 def asked(kind: str, **facts: Fact) -> Asked:
@@ -219,9 +230,10 @@ def test_the_page_of_another_version_is_held_to_its_hash_alone(tmp_path: Path, m
     with monkeypatch.context() as then:
         then.setattr(certificate_page, "_maker", lambda: "another version")
         then.setitem(certificate_page._ACCOUNTANTS, "rdp", "Rényi differential privacy")
-        path = bundle(tmp_path)
+        path = bundle(tmp_path, replace(certificate(), version="9.1.0"))
     checks = {check.what: check for check in verify(path)}
     assert all_passed(list(checks.values()))
+    assert checks[PAGE_NAME].caution
     assert "another version" in checks[PAGE_NAME].detail
     page = tmp_path / PAGE_NAME
     page.write_bytes(page.read_bytes().replace("ε = 1".encode(), "ε = 0".encode()))
@@ -241,7 +253,8 @@ def test_a_forger_who_mends_the_hash_of_the_page_is_found_too(tmp_path: Path) ->
 
 def test_a_bundle_of_the_first_format_still_verifies(tmp_path: Path) -> None:
     words = (*ASSUMPTIONS[:3], "Each person contributes at most one row to the table.")
-    path = bundle(tmp_path, replace(certificate(), format=FIRST_FORMAT, assumptions=words))
+    old = replace(certificate(), format=FIRST_FORMAT, version="0.1.0", assumptions=words, events=OLD_EVENTS)
+    path = bundle(tmp_path, old)
     written = json.loads(path.read_text(encoding="utf-8"))
     assert not {"page", "policy"} & set(written)
     assert all_passed(verify(path))

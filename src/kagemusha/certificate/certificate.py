@@ -22,6 +22,7 @@ from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountan
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
 from kagemusha.privacy.unit import Adjacency
+from kagemusha.untrusted import parse_json
 
 T = TypeVar("T")
 
@@ -247,7 +248,7 @@ class Certificate:
     def from_json(cls, text: str) -> Certificate:
         """Read a certificate; anything missing or malformed is a VerifyError."""
         try:
-            data = json.loads(text)
+            data = parse_json(text)
             if data["format"] not in _FORMATS:
                 raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_FORMATS)}")
             first = data["format"] == FIRST_FORMAT

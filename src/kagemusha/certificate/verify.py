@@ -3,106 +3,141 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kagemusha.certificate.certificate import FIRST_FORMAT, SECOND_FORMAT, Certificate, canonical
-from kagemusha.certificate.page import fingerprint, made_here, render
-from kagemusha.errors import PrivacyError, SchemaError, VerifyError
-from kagemusha.files import sha256
+from kagemusha.certificate.beside import file_checks, released_schema
+from kagemusha.certificate.certificate import FIRST_FORMAT, FORMAT, SECOND_FORMAT, Certificate, canonical
+from kagemusha.certificate.check import Check as Check
+from kagemusha.certificate.check import all_passed as all_passed
+from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certificate
+from kagemusha.certificate.sensitivities import is_old, wrong_sensitivities
+from kagemusha.errors import PrivacyError, VerifyError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.asked import Fact
-from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent, ThresholdEvent
+from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
-from kagemusha.privacy.reach import reach_of
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Schema
-from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts
+from kagemusha.untrusted import StrangeFileError, parse_json
 
-PAGE_NAME = "certificate.html"
-SCHEMA_NAME = "schema.toml"
-RELEASED = ("synthetic.csv", "synthetic.parquet", SCHEMA_NAME, "model.kage", "quality.json", "quality.html")
-"""What a release folder holds beside the certificate and its page."""
+MOST_DELTA = 1e-5
+"""The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
+a table of a hundred thousand people could be expected to be. Customary are values far below 1 / number of people."""
 
-OLD_COUNTS = ("counts of ", "coarse public grid of ", "fine public grid of ")
-"""How the events of plain counts began before events named their query."""
+MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
+"""Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more
+takes minutes, and no method of ours comes near."""
+
+MOST_RHO, MOST_STEPS = 5_000.0, 10_000_000
+"""The largest ρ and the most sampled steps that are composed: beyond any release, and beyond any memory."""
+
+WRITERS = {FIRST_FORMAT: r"0\.1\.", SECOND_FORMAT: r"0\.1\.", FORMAT: r"(?!0\.[01]\.)"}
+"""How the versions begin that write each format. An old format of a later version is a way around later checks."""
+
+LESS = (
+    "an old format: events do not name their queries, so only their words say what was asked, and less can be checked; "
+    "ask for a release of the present format"
+)
 
 
 @dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
+class Opened:
+    """A certificate as it was read, and the files around it."""
 
-    what: str
-    passed: bool
-    detail: str
+    path: Path
+    text: str
+    certificate: Certificate
+    inventory: Inventory
 
 
 def verify(certificate_path: Path) -> list[Check]:
-    """Every check on a certificate and on the files released beside it; what cannot be read is a VerifyError."""
-    try:
-        text = certificate_path.read_bytes().decode("utf-8")
+    """Every check on a certificate and on the files released beside it; what cannot be read is a VerifyError.
+
+    The model among them is only held to its hash here; `models.verify` looks into it, and asks who signed.
+    """
+    return certificate_checks(open_certificate(certificate_path))
+
+
+def open_certificate(path: Path) -> Opened:
+    """Read a certificate and look at the files around it: none if it lies by itself, under another name and naming none."""
+    with _refusing(path):
+        text = read_certificate(path)
         certificate = Certificate.from_json(text)
-        given = json.loads(text)
-        edited = _digest_check(certificate_path, text, given)
+        alone = path.name != CERTIFICATE and not certificate.outputs
+        inventory = Inventory(path.parent, frozenset(), {}) if alone else Inventory.of(path.parent)
+        return Opened(path, text, certificate, inventory)
+
+
+def certificate_checks(opened: Opened) -> list[Check]:
+    """All that can be checked without looking into the model."""
+    with _refusing(opened.path):
+        certificate, given = opened.certificate, parse_json(opened.text)
+        edited = _digest_check(opened.path, opened.text, given)
         if not edited.passed:
             return [edited]  # nothing an edited certificate says is worth checking further
+        limits = _limits_check(certificate)
+        if not limits.passed:
+            return [edited, limits]  # what follows would take for ever
+        schema = released_schema(opened.inventory, certificate)
         return [
             edited,
-            *_content_checks(certificate, given, _released_schema(certificate_path.parent, certificate)),
-            *_folder_checks(certificate_path.parent, certificate, given),
+            *_content_checks(certificate, given, schema),
+            *file_checks(opened.inventory, certificate, given["digest"]),
         ]
-    except VerifyError as error:
-        raise VerifyError(f"{certificate_path}: {error}") from None
-    except Exception as error:  # whoever wrote the file, and whatever is in it, the answer is that it does not hold
-        raise VerifyError(f"{certificate_path}: cannot be read as a certificate ({type(error).__name__})") from None
 
 
-def _released_schema(folder: Path, certificate: Certificate) -> Schema | None:
-    """The schema beside the certificate, if it is the certified one."""
-    path = folder / SCHEMA_NAME
-    if not path.is_file():
-        return None
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Whoever wrote the file, and whatever is in it, the answer is that it does not hold."""
     try:
-        schema = Schema.load(path)
-    except SchemaError:
-        return None
-    return schema if schema.digest() == certificate.schema_digest and not schema.open_facts() else None
+        yield
+    except (VerifyError, StrangeFileError) as error:
+        raise VerifyError(f"{path}: {error}") from None
+    except Exception as error:
+        raise VerifyError(f"{path}: cannot be read as a certificate ({type(error).__name__})") from None
 
 
 def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
-    computed = json.loads(certificate.to_json())
+    computed = parse_json(certificate.to_json())
     return [
+        _format_check(certificate),
         _form_check(given, computed),
         *_totals_checks(given, computed),
         _guarantee_check(given, computed),
+        _delta_check(certificate),
         _filter_check(certificate),
         _sensitivity_check(certificate, schema),
         _assumptions_check(certificate),
+        *([] if schema is None else [_unit_check(certificate, schema)]),
     ]
 
 
-def _folder_checks(folder: Path, certificate: Certificate, given: dict[str, Any]) -> list[Check]:
-    outputs = certificate.outputs or {}
-    checks = [_file_check(folder, name, digest) for name, digest in outputs.items()]
-    checks += [
-        Check(name, False, "the certificate does not name it")
-        for name in RELEASED
-        if name not in outputs and (folder / name).exists()
-    ]
-    if SCHEMA_NAME in outputs and (folder / SCHEMA_NAME).exists():
-        checks.append(_schema_check(folder / SCHEMA_NAME, certificate))
-    if (folder / PAGE_NAME).exists():
-        checks.append(_page_check((folder / PAGE_NAME).read_bytes(), certificate, given["digest"]))
-    return checks
+def _limits_check(certificate: Certificate) -> Check:
+    """Composition of hostile events could go on for ever, or fill the memory."""
+    costs = {event.cost_alone for event in certificate.events if event.is_protected}
+    sampled = [e for e in certificate.events if isinstance(e, SampledGaussianEvent)]
+    small = (
+        len(certificate.events) <= MOST_EVENTS
+        and len(costs) <= MOST_COSTS
+        and sum(isinstance(cost, LaplaceEvent | ExponentialEvent) for cost in costs) <= MOST_PURE
+        and len(sampled) <= MOST_SAMPLED
+        and sum(e.steps for e in sampled) <= MOST_STEPS
+        and sum(map(_about_rho, certificate.events)) <= MOST_RHO
+    )
+    return Check("number of events", small, "can be composed" if small else "more than can be composed")
 
 
-def all_passed(checks: Sequence[Check]) -> bool:
-    """Whether nothing is wrong."""
-    return all(check.passed for check in checks)
+def _about_rho(event: Event) -> float:
+    """What an event costs, roughly; pure ones count for themselves."""
+    if isinstance(event, LaplaceEvent | ExponentialEvent):
+        return 0.0
+    if isinstance(event, SampledGaussianEvent) and event.rho is None:
+        return event.steps * event.rate**2 * math.expm1(min(50.0, event.noise**-2)) / 2
+    return float(event.rho or 0)
 
 
 def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
@@ -112,6 +147,23 @@ def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
     if canonical(given) != text:
         return Check(path.name, False, "it is not in the canonical form: it was edited")
     return Check(path.name, True, "content matches its digest")
+
+
+def _format_check(certificate: Certificate) -> Check:
+    """An old format is believed of the versions that wrote it, and said to be old."""
+    written = re.match(WRITERS[certificate.format], certificate.version)
+    if not written:
+        return Check("format", False, f"version {certificate.version} never wrote {certificate.format}")
+    if is_old(certificate):
+        return Check("format", True, LESS, caution=True)
+    return Check("format", True, f"{certificate.format}, as version {certificate.version} writes it")
+
+
+def _delta_check(certificate: Certificate) -> Check:
+    """A promise that fails too often is none."""
+    delta = certificate.promised.delta
+    sensible = delta <= MOST_DELTA or bool(certificate.broken_because)
+    return Check("δ", sensible, f"{delta:g} is {'at most' if sensible else 'more than'} {MOST_DELTA:g}")
 
 
 def _form_check(given: dict[str, Any], computed: dict[str, Any]) -> Check:
@@ -170,67 +222,10 @@ def _filter_check(certificate: Certificate) -> Check:
 
 def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check:
     """Every event must move by what its query's kind, recomputed, says for the promised unit."""
-    old = certificate.format in (FIRST_FORMAT, SECOND_FORMAT)
-    judge = _old_sensitivity if old else _wrong_sensitivity
-    wrong = [f"{event.what}: {why}" for event in certificate.events if (why := judge(event, certificate, schema))]
+    wrong = wrong_sensitivities(certificate, schema)
     unit = certificate.promised.unit
     detail = f"not those of {unit} adjacency: {'; '.join(wrong[:3])}"
     return Check("sensitivities", not wrong, detail if wrong else f"follow from the queries and {unit} adjacency")
-
-
-def _old_sensitivity(event: Event, certificate: Certificate, _: Schema | None) -> str:
-    """In the first two formats plain counts alone can be recomputed; of other queries the event alone knows."""
-    if event.kind != "threshold" and not event.what.startswith(OLD_COUNTS):
-        return ""
-    expected = certificate.promised.unit.sensitivity(reach_of("counts", {}))
-    same = getattr(event, "l2_squared", expected.l2_squared) == expected.l2_squared
-    return "" if same and getattr(event, "l1", expected.l1) == expected.l1 else "not that of counts"
-
-
-def _wrong_sensitivity(event: Event, certificate: Certificate, schema: Schema | None) -> str:
-    """Why an event's sensitivity is not what its query makes it; empty if it is."""
-    if not event.is_protected:
-        return "" if event.query is None else "a read without protection answers no query"
-    if event.query is None:
-        return "it names no query"
-    if isinstance(event, SampledGaussianEvent):
-        alike = event.query.kind == "gradients" and certificate.promised.adjacency is Adjacency.ADD_REMOVE
-        return "" if alike else "sampled steps release gradients, under add-remove adjacency"
-    facts = dict(event.query.facts)
-    impossible = _impossible_facts(event.query.kind, facts, schema)
-    if impossible:
-        return impossible
-    unit = certificate.promised.unit
-    moves = unit.sensitivity(reach_of(event.query.kind, facts))
-    if isinstance(event, ExponentialEvent):
-        return "" if facts.get("candidates") == event.candidates else "not as many candidates as its query has"
-    if isinstance(event, LaplaceEvent):
-        return "" if event.l1 == max(1, moves.l1) else f"l1 = {event.l1}, recomputed {moves.l1}"
-    if isinstance(event, ThresholdEvent) and (event.rows != unit.rows or event.query.kind != "values"):
-        return f"a threshold for {event.rows} rows of {event.query.kind}"
-    squared = getattr(event, "l2_squared", None)
-    return "" if squared == max(1, moves.l2_squared) else f"l2² = {squared}, recomputed {moves.l2_squared}"
-
-
-def _impossible_facts(kind: str, facts: Mapping[str, Fact], schema: Schema | None) -> str:
-    """Why a query's facts cannot be those of a table with this schema; empty if they can, or if there is no schema."""
-    if schema is None:
-        return ""
-    names = facts.get("columns", ())
-    if not isinstance(names, tuple) or not all(isinstance(n, str) and n in schema.names for n in names):
-        return "its columns are not those of the schema"
-    if kind == "interaction":
-        shape = facts.get("shape")
-        sizes = [schema.domain.size(str(name)) for name in names]
-        if not isinstance(shape, tuple) or not sizes or len(shape) != len(sizes):
-            return "not one number of groups for each column"
-        inside = all(isinstance(n, int) and 1 <= n <= size for n, size in zip(shape, sizes, strict=True))
-        return "" if inside else "more groups than the schema has codes"
-    if kind == "first-moments" and facts != first_moment_facts(features_of(schema)):
-        return "not the sums of this schema's features"
-    if kind == "cross-moments" and facts != cross_moment_facts(features_of(schema)):
-        return "not the products of this schema's features"
-    return ""
 
 
 def _assumptions_check(certificate: Certificate) -> Check:
@@ -238,41 +233,8 @@ def _assumptions_check(certificate: Certificate) -> Check:
     return Check("assumptions", not missing, f"{missing} are left out or changed" if missing else "are all stated")
 
 
-def _schema_check(path: Path, certificate: Certificate) -> Check:
-    what = "schema digest"
-    try:
-        same = Schema.load(path).digest() == certificate.schema_digest
-    except SchemaError as error:
-        return Check(what, False, str(error))
-    return Check(what, same, f"is that of {path.name}" if same else f"is not that of {path.name}")
-
-
-def _page_check(page: bytes, certificate: Certificate, digest: str) -> Check:
-    """The page must be the one that was certified; made again it must be the same, if this program made it."""
-    elsewhere = "its text was not made again, because another version made the page"
-    if certificate.page is None:
-        if render(certificate, digest=digest).encode() == page:
-            return Check(PAGE_NAME, True, "says what the certificate says")
-        # the first format did not bind its page: made by another version, it cannot be told from a forged one
-        old = certificate.format == FIRST_FORMAT
-        return Check(
-            PAGE_NAME,
-            False,
-            "cannot be checked; read certificate.json" if old else "is not the page of this certificate",
-        )
-    if fingerprint(page, digest) != certificate.page.get("sha256"):
-        return Check(PAGE_NAME, False, "was changed")
-    if not made_here(certificate.page):
-        return Check(PAGE_NAME, True, f"matches its hash; {elsewhere}")
-    same = render(certificate, digest=digest).encode() == page
-    return Check(PAGE_NAME, same, "says what the certificate says" if same else "was changed")
-
-
-def _file_check(folder: Path, name: str, digest: str) -> Check:
-    path = folder / name
-    if Path(name).name != name:
-        return Check(name, False, "a certificate may only name files beside it")
-    if not path.exists():
-        return Check(name, False, "the file is missing")
-    same = sha256(path) == digest
-    return Check(name, same, "matches its hash" if same else "its bytes differ from what was certified")
+def _unit_check(certificate: Certificate, schema: Schema) -> Check:
+    """Whom the promise is about stands in the schema, too."""
+    stated = (certificate.promised.rows, certificate.unit_column)
+    same = stated == (schema.unit.max_rows, schema.unit.column)
+    return Check("unit", same, "is that of the schema" if same else "is not that of the schema")

@@ -38,7 +38,7 @@ def main() -> None:
 
 def _run(asked: list[int]) -> None:
     from kagemusha.cli.app import app
-    from kagemusha.cli.output import fail
+    from kagemusha.cli.output import fail, show_bug
     from kagemusha.errors import KagemushaError, OutputError
 
     for stream in (sys.stdout, sys.stderr):
@@ -62,6 +62,11 @@ def _run(asked: list[int]) -> None:
             raise
         _close_output()
         fail(f"{error.filename or 'the output'}: {error.strerror or type(error).__name__}", OutputError.exit_code)
+    except Exception:
+        if asked:
+            raise
+        show_bug()
+        sys.exit(1)
 
 
 def _close_output() -> None:

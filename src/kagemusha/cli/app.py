@@ -13,10 +13,12 @@ from kagemusha.cli import (
     demo,
     evaluate,
     generation,
+    key,
     ledger,
     plan,
     reproduce,
     schema,
+    sign,
     synth,
     verify,
 )
@@ -61,6 +63,8 @@ app.command("plan")(plan.plan)
 app.command("synth")(synth.synth)
 app.command("sample")(synth.sample)
 app.command("verify")(verify.verify)
+app.command("sign")(sign.sign)
+app.add_typer(key.app, name="key")
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("audit")(audit.audit)

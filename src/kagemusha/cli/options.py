@@ -39,6 +39,13 @@ Options = Annotated[
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="A choice of the method, such as degree=3. Repeatable."),
 ]
 
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe", help="Write an apostrophe before texts that a spreadsheet would run as formulas."
+    ),
+]
+
 
 def check_rows(rows: int | None) -> None:
     """Refuse a number of rows that no table can have, before anything is read or paid for."""
@@ -52,6 +59,12 @@ def check_seed(seed: int | None) -> None:
     """Refuse a seed that the generator does not take."""
     if seed is not None and seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
+
+
+def require_csv(kind: str, spreadsheet_safe: bool) -> None:
+    """Refuse an escape that only CSV needs."""
+    if spreadsheet_safe and kind != "csv":
+        raise UsageError("--spreadsheet-safe is for CSV: Parquet says itself what is a text")
 
 
 def ledger_path(ledger: Path | None, data: str | Path | None) -> Path:

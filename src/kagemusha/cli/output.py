@@ -10,26 +10,42 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from kagemusha.progress import Progress, silent
+from kagemusha.untrusted import shown
 
 
 def fail(message: str, code: int) -> NoReturn:
     """One line on the error stream, then leave."""
-    sys.stderr.write(f"kagemusha: {message}\n")
+    sys.stderr.write(f"kagemusha: {shown(message)}\n")
     sys.exit(code)
 
 
+def warn(message: str) -> None:
+    """One line on the error stream, if there is anything to say."""
+    if message:
+        sys.stderr.write(f"kagemusha: warning: {shown(message)}\n")
+
+
+def show_bug() -> None:
+    """The traceback of a mistake of ours, for whoever mends it; what a file said in it is shown without effect."""
+    import traceback
+
+    for line in traceback.format_exc().splitlines():
+        sys.stderr.write(f"{shown(line)}\n")
+
+
 def plain(value: object) -> str:
-    """A name or path from outside as `say` shows it letter by letter: square brackets are no markup."""
+    """A name, path or sentence from outside as `say` shows it letter by letter: no markup, and nothing that moves a cursor."""
     from rich.markup import escape
 
-    return escape(str(value))
+    return escape(shown(value))
 
 
 def say(text: str = "") -> None:
-    """A line for a person, with rich markup; whatever comes from outside goes in through `plain`."""
+    """Lines for a person, with rich markup; whatever comes from outside goes in through `plain`."""
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=True, emoji=False).print(text)
+    # styles are added after this: nothing that came in could be one
+    Console(highlight=False, soft_wrap=True, emoji=False).print("\n".join(map(shown, text.split("\n"))))
 
 
 def say_json(data: Any) -> None:
@@ -38,8 +54,16 @@ def say_json(data: Any) -> None:
 
 
 def json_text(data: Any) -> str:
-    """Strict JSON: infinity is the text "inf", as in a certificate, and what is not a number is null."""
-    return json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    """Strict JSON: infinity is the text "inf", as in a certificate, and what is not a number is null.
+
+    Characters that a screen would obey are written as escapes of JSON: a reader gets the very text.
+    """
+    text = json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def _finite(data: Any) -> Any:
@@ -59,13 +83,13 @@ def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]])
     from rich.table import Table
     from rich.text import Text
 
-    heading = Text(title, style="bold") if title else None
+    heading = Text(shown(title), style="bold") if title else None
     table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[i]) for row in rows)
-        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(shown(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(shown(cell)) for cell in row))
     Console(highlight=False).print(table)
 
 
@@ -100,4 +124,4 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     )
     with bar:
         task = bar.add_task("starting", total=1.0)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
+        yield lambda what, done: bar.update(task, description=shown(what), completed=done)

@@ -23,7 +23,8 @@ def gaussian_rdp(
     from kagemusha.reproduce.gaussian_rdp import reproduce
 
     report = reproduce(out, quick)
-    say(plain(report.markdown()))
+    for line in report.markdown().splitlines():
+        say(plain(line))
     say(f"Written to {plain(out)}")
     if not report.passed:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +15,15 @@ from kagemusha.cli.options import (
     LedgerOption,
     Options,
     Policy,
+    SpreadsheetSafe,
     check_rows,
     check_seed,
     ledger_path,
     parse_options,
+    require_csv,
     witnesses_near,
 )
-from kagemusha.cli.output import plain, progress_bar, say, say_json
+from kagemusha.cli.output import plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import part
@@ -66,6 +67,13 @@ def synth(
         Path | None,
         typer.Option(help="A copy of the ledger's .head file kept elsewhere; an older ledger is then refused."),
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", help="Sign the release with this private key (`kagemusha key new`).", show_default=False
+        ),
+    ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output folder.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,9 +82,12 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
+    from kagemusha.certificate.keys import load_signing_key
+    from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.door import publish
     from kagemusha.ledger.sqlite import SQLiteLedger
-    from kagemusha.models.folder import require_replaceable
+    from kagemusha.models.folder import require_replaceable, require_writable
+    from kagemusha.models.table_file import find_formulas
     from kagemusha.privacy.budget import Budget
     from kagemusha.schema import Schema
     from kagemusha.sources import open_source, open_table
@@ -99,10 +110,18 @@ def synth(
             raise UsageError(
                 f"--discover {discover:g} has nothing to find: {schema} leaves no categories or bounds open"
             )
+    if not simulation and delta > MOST_DELTA:
+        raise UsageError(
+            f"--delta must be at most {MOST_DELTA:g}, got {delta:g}: `verify` refuses a promise that fails more often"
+        )
+    kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
+    require_csv(kind, spreadsheet_safe)
+    if sign is not None:
+        load_signing_key(sign)  # a key that cannot sign is noticed before anything is spent
     folder = out or Path(f"{data.stem}-doubles")
     require_replaceable(folder, replace=force)
     source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
-    _require_writable(folder)
+    require_writable(folder)
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
     if where.exists():
@@ -121,16 +140,19 @@ def synth(
             discover=discover,
             progress=part(progress, 0.0, 0.65),
         )
-        kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
         certificate = publish(
             model,
             folder,
             rows=rows,
             file_kind=kind,
             replace=force,
+            spreadsheet_safe=spreadsheet_safe,
+            sign=sign,
             ledger=where,
             progress=part(progress, 0.65, 1.0),
         )
+    if not spreadsheet_safe and kind == "csv":
+        warn(find_formulas(model.schema).in_words())
     if as_json:
         say_json(
             {
@@ -152,6 +174,8 @@ def synth(
     say("  certificate.html       what was promised, for people")
     say("  certificate.json       the same, for `kagemusha verify`")
     say("  quality.html           what the doubles can be used for, by their expected error (quality.json: the same)")
+    if sign is not None:
+        say("  signature.json         who vouches for it, for `kagemusha verify --key`")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
     if certificate.broken_because:
         say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
@@ -159,17 +183,6 @@ def synth(
         say(
             f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(where)}"
         )
-
-
-def _require_writable(folder: Path) -> None:
-    """Find out before anything is spent whether the result could be written at all."""
-    from kagemusha.errors import OutputError
-
-    parent = folder.resolve().parent
-    while not parent.exists():
-        parent = parent.parent
-    if not os.access(parent, os.W_OK):
-        raise OutputError(f"{folder}: the folder {parent} cannot be written to; nothing was spent")
 
 
 def sample(
@@ -183,14 +196,16 @@ def sample(
         typer.Option(help="Only doubles for whom this holds, drawn exactly: \"age > 60 and sex = 'F'\"."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For a reproducible table; sampling reads no private data.")] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw more doubles from a released model. Costs no privacy and may be repeated."""
     import numpy as np
 
-    from kagemusha.models.folder import write_table
     from kagemusha.models.model import load_model
+    from kagemusha.models.table_file import find_formulas, write_table
+    from kagemusha.models.table_file import spreadsheet_safe as escaped
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
@@ -200,13 +215,17 @@ def sample(
     check_seed(seed)
     if where is not None and not where.strip():
         raise UsageError("--where is empty; leave it out to draw from everybody")
+    kind = out.suffix.lower().removeprefix(".")
+    require_csv(kind, spreadsheet_safe)
     loaded = load_model(model)
     with progress_bar(quiet=as_json) as progress:
         table = loaded.sample(
             rows, rng=np.random.default_rng(seed), where=where, like="pyarrow", progress=part(progress, 0.0, 0.7)
         )
         progress("writing", 0.7)
-        write_table(table, out)
+        write_table(escaped(table) if spreadsheet_safe else table, out)
+    if not spreadsheet_safe and kind == "csv":
+        warn(find_formulas(loaded.schema).in_words())
     if as_json:
         say_json({"file": str(out), "rows": table.num_rows})
     else:

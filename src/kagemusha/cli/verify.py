@@ -1,18 +1,16 @@
-"""`verify`: re-check a certificate without the data."""
+"""`verify`: re-check a release without the data, and say who signed it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kagemusha.certificate.certificate import Certificate
-from kagemusha.certificate.verify import Check
+from kagemusha.certificate.check import Check
+from kagemusha.cli.key import TrustedOption, trusted_keys
 from kagemusha.cli.options import JsonOption
 from kagemusha.cli.output import plain, say, say_json
-from kagemusha.errors import VerifyError
 
 
 def verify(
@@ -22,41 +20,64 @@ def verify(
     ledger: Annotated[
         Path | None, typer.Option(help="Also compare the release with the custodian's ledger.", show_default=False)
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="A public key: the release must be signed with it.", show_default=False)
+    ] = None,
+    trusted: TrustedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Recompute every number and hash of a certificate, offline. Exits with 8 if anything does not match."""
-    from kagemusha.certificate.verify import all_passed
-    from kagemusha.certificate.verify import verify as run
+    """Recompute every number and hash of a release, offline, and say who signed it.
 
-    path = certificate / "certificate.json" if certificate.is_dir() else certificate
-    checks = run(path)
-    text = path.read_text(encoding="utf-8")
-    read = Certificate.from_json(text)
+    Exits with 8 if anything does not match, and with 10 if it does but the key that signed is expired or revoked. With --key or
+    --trusted a signature by one of these keys is needed; without one it exits with 10, too.
+    """
+    from kagemusha.certificate.signature import Trust
+    from kagemusha.models.verify import verify_release
+
+    demanded = key is not None or trusted is not None
+    trust = Trust.of(key, trusted_keys(trusted, must_exist=trusted is not None))
+    verdict = verify_release(certificate, trust, demanded=demanded)
+    read = verdict.certificate
     if ledger is not None:
-        checks.append(_ledger_check(ledger, read.release, json.loads(text)["digest"]))
+        verdict = verdict.with_check(_ledger_check(ledger, read.release, read.digest()))
     if as_json:
         say_json(
             {
-                "passed": all_passed(checks),
+                "passed": verdict.accepted,
+                "intact": verdict.intact,
                 "epsilon": read.epsilon,
                 "delta": read.promised.delta,
-                "checks": [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks],
+                "signature": {
+                    "standing": verdict.signed.standing,
+                    "signer": verdict.signed.signer,
+                    "key": verdict.signed.key,
+                },
+                "checks": [
+                    {"what": c.what, "passed": c.passed, "detail": c.detail, "caution": c.caution}
+                    for c in verdict.checks
+                ],
             }
         )
     else:
-        for check in checks:
-            mark = "[green]ok[/]    " if check.passed else "[red]FAILED[/]"
-            say(f"{mark} {plain(check.what)}: {plain(check.detail)}")
-    if not all_passed(checks):
-        wrong = ", ".join(check.what for check in checks if not check.passed)
-        raise VerifyError(f"{path}: does not hold: {wrong}")
+        for check in verdict.checks:
+            say(f"{_mark(check)} {plain(check.what)}: {plain(check.detail)}")
+    verdict.require()
     if not as_json:
+        say(f"[bold]{plain(verdict.sentence)}[/]")
+        for caution in verdict.cautions:
+            say(f"[yellow]but[/] {plain(caution)}")
         promise = f"{read.promised.in_words()}: about one {read.of_whom}"
         say(
-            f"[bold]{promise}[/]"
+            f"[bold]{plain(promise)}[/]"
             if not read.broken_because
             else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]"
         )
+
+
+def _mark(check: Check) -> str:
+    if not check.passed:
+        return "[red]FAILED[/]"
+    return "[yellow]note[/]  " if check.caution else "[green]ok[/]    "
 
 
 def _ledger_check(ledger: Path, release: str, digest: str) -> Check:

@@ -19,6 +19,8 @@ from kagemusha.schema.domain import Clique, Domain
 QUERY_CELLS = 1 << 27
 """No table of a query grows beyond this many cells (1 GiB)."""
 
+LARGEST = 1e9
+"""The largest log potential in a file, far beyond what a double's exponential tells apart from 0 or ∞."""
 
 Calibration = tuple[float, list[FloatArray]]
 """Log Z, and the probabilities over each clique of the tree."""
@@ -117,11 +119,31 @@ class MarkovField:
     def from_arrays(
         cls, metadata: Mapping[str, Any], arrays: Mapping[str, FloatArray], *, max_cells: int | None = None
     ) -> MarkovField:
-        """The model `to_arrays` wrote; raises `ValueError` if the parts do not fit together."""
-        domain = Domain(tuple(map(str, metadata["names"])), tuple(map(int, metadata["sizes"])))
-        cliques = [tuple(map(str, clique)) for clique in metadata["cliques"]]
+        """The model `to_arrays` wrote; raises `ValueError` if the parts do not fit together or no model holds them.
+
+        Every attribute lies in some clique of the tree, so `max_cells` bounds the sizes, too.
+        """
+        names, sizes = metadata["names"], metadata["sizes"]
+        if not all(isinstance(name, str) for name in names) or not all(_is_whole(size) for size in sizes):
+            raise ValueError("names must be texts and sizes whole numbers")
+        domain = Domain(tuple(names), tuple(sizes))
+        cliques = [tuple(clique) for clique in metadata["cliques"]]
+        if len(set(cliques)) != len(cliques) or not all(name in domain for clique in cliques for name in clique):
+            raise ValueError("cliques must be distinct sets of the attributes")
         missing = [f"potential.{i}" for i in range(len(cliques)) if f"potential.{i}" not in arrays]
         if missing:
             raise ValueError(f"array {missing[0]} is missing")
-        tables = (np.asarray(arrays[f"potential.{i}"], dtype=np.float64) for i in range(len(cliques)))
+        tables = [np.asarray(arrays[f"potential.{i}"], dtype=np.float64) for i in range(len(cliques))]
+        if not all(map(_possible, tables)):
+            raise ValueError(f"potentials must be numbers up to {LARGEST:g}, or minus infinity but not all of them")
         return cls.build(domain, float(metadata["total"]), dict(zip(cliques, tables, strict=True)), max_cells=max_cells)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _possible(table: FloatArray) -> bool:
+    """Whether a potential leaves something possible, and sums of many stay finite."""
+    # what is not a number is neither minus infinity nor within the bounds
+    return table.size > 0 and bool(((np.abs(table) <= LARGEST) | (table == -np.inf)).all() and table.max() > -np.inf)

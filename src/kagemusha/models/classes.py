@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.models.normal import Place, draw_until
+from kagemusha.models.normal import Place, draw_until, moderate
 from kagemusha.schema.domain import Clique, Domain
 
 PROJECTED_CELLS = 1 << 25
@@ -103,6 +103,8 @@ class ClassGenerator:
         shapes = (means.shape, basis.shape, factors.shape, spread.shape)
         if shapes != ((classes, width), (width, inner), (classes, inner, inner), (width,)):
             raise ValueError("the parts do not fit the columns")
-        if not all(np.isfinite(a).all() for a in (weights, means, basis, factors, spread)) or weights.min() < 0:
+        if not all(map(moderate, (weights, means, basis, factors, spread))) or inner > width:
             raise ValueError("a part is not finite")
+        if not (len(weights) and weights.min() >= 0 and abs(float(weights.sum()) - 1) < 1e-9):
+            raise ValueError("the weights are no shares of one whole")
         return cls(domain, float(meta["total"]), columns, target, weights, means, basis, factors, spread)

@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace as changed
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory
+from kagemusha.certificate.keys import SigningKey
 from kagemusha.certificate.page import render
-from kagemusha.certificate.verify import PAGE_NAME
+from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import sha256
+from kagemusha.files import sha256, write_whole
 from kagemusha.models.model import Model
+from kagemusha.models.table_file import SAFE, spreadsheet_safe, write_table
 from kagemusha.progress import Progress, part, silent
 
-CERTIFICATE = "certificate.json"
-MODEL = "model.kage"
-SCHEMA = "schema.toml"
-RELEASED = frozenset(
-    {CERTIFICATE, PAGE_NAME, MODEL, SCHEMA, "synthetic.csv", "synthetic.parquet", "quality.html", "quality.json"}
-)
-"""Every name that a release may write."""
-
-
-def write_table(table: Any, path: Path) -> None:
-    """Write an arrow table as CSV or Parquet, by the file's ending; whole or not at all."""
-    import duckdb
-
-    form = "FORMAT parquet" if path.suffix.lower() == ".parquet" else "FORMAT csv, HEADER true"
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect() as connection:
-            connection.register("doubles", table)
-            # DuckDB quotes only what needs it, as most spreadsheets and the original files do
-            connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
-        part.replace(path)
-    except (duckdb.Error, OSError) as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
-        raise OutputError(f"{path}: could not be written ({reason})") from None
-    except BaseException:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
+_PROBE = 1 << 16
+"""Bytes written to find out whether anything can be."""
 
 
 def write_bundle(
@@ -59,15 +35,23 @@ def write_bundle(
     file_kind: str = "csv",
     replace: bool = False,
     extra: Mapping[str, bytes] | None = None,
+    safe: bool = False,
+    signer: SigningKey | None = None,
     progress: Progress = silent,
 ) -> Certificate:
-    """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them."""
+    """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them.
+
+    `safe` escapes what a spreadsheet would take for a formula, and has the certificate say so; `signer` signs it all.
+    """
     require_replaceable(folder, replace=replace)
+    if safe:
+        told = changed(model.certificate, assumptions=(*model.certificate.assumptions, SAFE))
+        model = changed(model, certificate=told)
     with _whole_folder(folder) as fresh:
         name = f"synthetic.{file_kind}"
         table = model.sample(rows, rng=np.random.default_rng(), like="pyarrow", progress=part(progress, 0.0, 0.6))
         progress("writing", 0.6)
-        write_table(table, fresh / name)
+        write_table(spreadsheet_safe(table) if safe else table, fresh / name)
         model.schema.save(fresh / SCHEMA)
         model.save(fresh / MODEL)
         for other, content in (extra or {}).items():
@@ -75,8 +59,15 @@ def write_bundle(
         released = (name, SCHEMA, MODEL, *(extra or {}))
         certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
         (fresh / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
-        (fresh / PAGE_NAME).write_text(render(certificate), encoding="utf-8")
+        (fresh / PAGE).write_text(render(certificate), encoding="utf-8")
+        if signer is not None:
+            sign_folder(fresh, signer)
     return certificate
+
+
+def sign_folder(folder: Path, signer: SigningKey) -> None:
+    """Write the signature of everything in a release folder beside it."""
+    write_whole(folder / SIGNATURE, sign(Inventory.of(folder).hashes, signer))
 
 
 def require_replaceable(folder: Path, *, replace: bool) -> None:
@@ -94,11 +85,45 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
         )
 
 
+def require_writable(folder: Path) -> None:
+    """Find out before anything is spent whether the release could be written: by writing something in its place.
+
+    What is made for that is taken away again. An OutputError says what stands in the way.
+    """
+    target = folder.resolve()
+    part = _part(target)
+    made: list[Path] = []
+    shutil.rmtree(part, ignore_errors=True)  # what a run that was killed has left
+    try:
+        for place in (*reversed(target.parents), part):
+            if not place.is_dir() or place == part:
+                place.mkdir()
+                made.append(place)
+        with (part / "probe").open("xb") as file:
+            made.append(part / "probe")
+            file.write(bytes(_PROBE))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists() and not os.access(target, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise OutputError(f"{folder}: cannot be written ({error.strerror}{where}); nothing was spent") from None
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):
+                place.rmdir() if place.is_dir() else place.unlink()
+
+
+def _part(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.part")
+
+
 @contextmanager
 def _whole_folder(folder: Path) -> Iterator[Path]:
     """A folder beside the wanted one that takes its place only when everything in it was written."""
     folder = folder.resolve()
-    part = folder.with_name(f".{folder.name}.part")
+    part = _part(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(part, ignore_errors=True)

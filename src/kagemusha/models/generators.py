@@ -11,15 +11,31 @@ from kagemusha.models.generator import Arrays, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import NormalGenerator
 
-_LOADERS: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
-    MarkovGenerator.kind: MarkovGenerator.from_arrays,
+MOST_TREE_CELLS = 1 << 26
+"""Cells of the largest junction tree that is loaded: half a gigabyte once it is used."""
+
+MOST_RECORDS = 1e15
+"""More records than any table has."""
+
+_DENSE: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     NormalGenerator.kind: NormalGenerator.from_arrays,
     ClassGenerator.kind: ClassGenerator.from_arrays,
 }
+"""Generators no larger than their arrays, which were bounded when they were read."""
+
+KINDS = (MarkovGenerator.kind, *_DENSE)
 
 
-def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Generator:
-    """Rebuild a generator; an unknown kind is a DataError."""
-    if kind not in _LOADERS:
-        raise DataError(f"unknown kind of generator {kind!r}; known: {', '.join(_LOADERS)}")
-    return _LOADERS[kind](meta, arrays)
+def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays, max_cells: int = MOST_TREE_CELLS) -> Generator:
+    """Rebuild a generator; an unknown kind, or one of an impossible number of records, is a DataError.
+
+    A junction tree of more than `max_cells` cells is `ModelTooLarge`.
+    """
+    if kind not in KINDS:
+        raise DataError(f"unknown kind of generator {kind!r}; known: {', '.join(KINDS)}")
+    total = meta["total"]
+    if not (isinstance(total, int | float) and 0 < total <= MOST_RECORDS):
+        raise DataError(f"the number of records must be greater than 0 and at most {MOST_RECORDS:g}")
+    if kind == MarkovGenerator.kind:
+        return MarkovGenerator.from_arrays(meta, arrays, max_cells)
+    return _DENSE[kind](meta, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.errors import DataError
 from kagemusha.graphical import MarkovField, Measurement, sample_refined
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Arrays, Evidence
@@ -49,6 +51,8 @@ class MarkovGenerator:
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Synthetic codes; with `where`, from the exact conditional distribution."""
         field = self.field
+        if not math.isfinite(field.log_partition):
+            raise DataError("the model rules out every row, so there is none to draw")
         if where:
             # a condition may tie columns together that the model holds apart
             field = field.given(where, max_cells=max(MOST_CELLS, field.tree.cells))
@@ -61,9 +65,9 @@ class MarkovGenerator:
         return {**meta, "hidden": list(self.hidden)}, arrays
 
     @classmethod
-    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> MarkovGenerator:
-        """The generator `to_arrays` described."""
-        field = MarkovField.from_arrays(meta, dict(arrays))
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None = None) -> MarkovGenerator:
+        """The generator `to_arrays` described; `ModelTooLarge` if its tree has more than `max_cells` cells."""
+        field = MarkovField.from_arrays(meta, dict(arrays), max_cells=max_cells)
         hidden = tuple(map(str, meta.get("hidden", ())))
         if hidden != field.domain.names[len(field.domain) - len(hidden) :]:
             raise ValueError("the hidden attributes must be the last ones of the field")

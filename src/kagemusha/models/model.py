@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,11 @@ from kagemusha.encoding.bins import Span
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.models import parts
 from kagemusha.models.conditions import read_where
-from kagemusha.models.file import (
-    read_interactions,
-    read_model,
-    read_scores,
-    write_interactions,
-    write_model,
-    write_scores,
-)
+from kagemusha.models.file import read_model, write_model
 from kagemusha.models.generator import Evidence, Generator, PairScores, Round
-from kagemusha.models.generators import load_generator
+from kagemusha.models.generators import MOST_TREE_CELLS, load_generator
 from kagemusha.pages import card, short
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
@@ -118,54 +111,60 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model: JSON and arrays, no code."""
         meta, arrays = self.generator.to_arrays()
-        measured: dict[str, Any] = {f"measurement.{i}": m.values for i, m in enumerate(self.measurements)}
-        interactions, tables = write_interactions(self.interactions)
-        scores, score_tables = write_scores(self.scores)
+        measurements, measured = parts.write_measurements(self.measurements)
+        interactions, tables = parts.write_interactions(self.interactions)
+        scores, score_tables = parts.write_scores(self.scores, self.domain)
         description = {
             "generator": {"kind": self.generator.kind, "meta": meta, "arrays": sorted(arrays)},
             "schema": self.schema.to_json(),
             "certificate": self.certificate.to_json(),
-            "measurements": [{"clique": list(m.clique), "sigma": m.sigma} for m in self.measurements],
-            "trace": [
-                {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in asdict(r).items()}
-                for r in self.trace
-            ],
+            "measurements": measurements,
+            "trace": parts.write_trace(self.trace),
             "interactions": interactions,
             "scores": scores,
-            "ceilings": [[list(clique), value] for clique, value in self.ceilings.items()],
             "like": library_of(self.like),
         }
-        write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables})
+        ceilings = parts.write_ceilings(self.ceilings, self.domain)
+        write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables, **ceilings})
 
 
-def load_model(path: str | Path) -> Model:
-    """Read a model file; executes nothing, and a file that does not fit together is a DataError."""
+_FIELDS = {"format", "arrays", "generator", "schema", "certificate", "measurements", "trace", "interactions", "scores"}
+_FIELDS |= {"ceilings", "like"}
+"""All that a model file says; anything else is not ours."""
+
+
+def load_model(path: str | Path, *, max_cells: int = MOST_TREE_CELLS) -> Model:
+    """Read a model file, a stranger's too: executes nothing, and bounds everything before it makes room for it.
+
+    A file that does not fit together, holds what no model holds, or whose junction tree has more than `max_cells` cells
+    is a DataError.
+    """
     header, arrays = read_model(Path(path))
     try:
+        if not set(header) <= _FIELDS:
+            raise DataError("it says what no model file says")
         described = header["generator"]
         generator = load_generator(
-            described["kind"], described["meta"], {name: arrays[name] for name in described["arrays"]}
+            described["kind"], described["meta"], {name: arrays[name] for name in described["arrays"]}, max_cells
         )
         schema = Schema.from_json(header["schema"])
-        if generator.domain != schema.domain:
-            raise ValueError("the generator and the schema speak of different columns")
+        domain = generator.domain
+        if domain != schema.domain:
+            raise DataError("the generator and the schema speak of different columns")
         return Model(
             generator=generator,
             schema=schema,
             certificate=Certificate.from_json(header["certificate"]),
-            measurements=tuple(
-                NoisyMarginal(tuple(m["clique"]), arrays[f"measurement.{i}"], float(m["sigma"]))
-                for i, m in enumerate(header["measurements"])
-            ),
-            trace=tuple(_round(r) for r in header["trace"]),
-            interactions=read_interactions(header.get("interactions", []), arrays),
-            scores=read_scores(header.get("scores"), arrays),
-            ceilings={tuple(map(str, c)): float(v) for c, v in header.get("ceilings", [])},
-            like=header["like"],
+            measurements=parts.read_measurements(header["measurements"], arrays, domain),
+            trace=parts.read_trace(header["trace"], domain),
+            interactions=parts.read_interactions(header.get("interactions", []), arrays, domain),
+            scores=parts.read_scores(header.get("scores"), arrays, domain),
+            ceilings=parts.read_ceilings(header.get("ceilings"), arrays, domain),
+            like=library_of(str(header["like"])),
         )
     except KagemushaError as error:
-        raise DataError(f"model {path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"model {path}: {short(str(error), 200)}") from None  # a stranger's names may be long
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"model {path}: its parts do not fit together ({type(error).__name__})") from None
 
 
@@ -173,9 +172,3 @@ def _checked(seed: int | None) -> int | None:
     if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
         return seed
     raise UsageError(f"seed must be a whole number of at least 0, got {seed}")
-
-
-def _round(told: Mapping[str, Any]) -> Round:
-    known: dict[str, Any] = {key: math.nan if value is None else value for key, value in told.items()}
-    known["clique"] = tuple(told["clique"])
-    return Round(**known)

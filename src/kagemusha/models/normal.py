@@ -24,6 +24,9 @@ MOST_TRIES = 1 << 21
 TRIES_A_ROW = 1 << 12
 """Further rows drawn for each row asked for, before a condition is called too narrow."""
 
+LARGEST = 1e6
+"""The largest number about features, which lie between −1 and 1, that a file may hold."""
+
 _BLOCK = 1 << 22
 
 
@@ -57,6 +60,8 @@ class Place:
         place = cls(str(data["name"]), int(data["size"]), bool(data["labelled"]), bool(data["missing"]), places)
         if not place.labelled and places.shape != (place.size - place.missing,):
             raise ValueError("the places do not fit the columns")
+        if not moderate(places) or (np.diff(places) < 0).any():
+            raise ValueError("the places do not rise")
         return place
 
     @property
@@ -159,7 +164,15 @@ class NormalGenerator:
         """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
         columns = [Place.from_json(c, arrays[f"places.{i}"]) for i, c in enumerate(meta["columns"])]
         width = sum(column.width for column in columns)
-        if arrays["mean"].shape != (width,) or arrays["factor"].shape[:1] != (width,):
+        mean, factor = arrays["mean"], arrays["factor"]
+        if mean.shape != (width,) or factor.ndim != 2 or factor.shape[0] != width or factor.shape[1] > width:
             raise ValueError("mean and factor do not fit the columns")
+        if not (moderate(mean) and moderate(factor)):
+            raise ValueError("mean and factor must be finite")
         domain = Domain(tuple(c.name for c in columns), tuple(c.size for c in columns))
-        return cls(domain, float(meta["total"]), columns, arrays["mean"], arrays["factor"])
+        return cls(domain, float(meta["total"]), columns, mean, factor)
+
+
+def moderate(values: FloatArray) -> bool:
+    """Whether numbers from a file are finite and far from overflow."""
+    return bool((np.abs(values) <= LARGEST).all())

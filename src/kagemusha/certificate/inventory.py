@@ -1,0 +1,84 @@
+"""What lies in a release folder: every entry looked at before it is opened, every file of a release hashed once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from kagemusha.untrusted import StrangeFileError, odd_kind, open_regular, read_regular, shown
+
+CERTIFICATE = "certificate.json"
+PAGE = "certificate.html"
+SIGNATURE = "signature.json"
+SCHEMA = "schema.toml"
+MODEL = "model.kage"
+QUALITY = ("quality.json", "quality.html")
+TABLES = ("synthetic.csv", "synthetic.parquet")
+
+OUTPUTS = (*TABLES, SCHEMA, MODEL, *QUALITY)
+"""What a certificate may name."""
+
+RELEASED = frozenset({CERTIFICATE, PAGE, SIGNATURE, *OUTPUTS})
+"""Every name that a release may hold."""
+
+MOST_STRANGERS = 20
+"""More entries that belong to no release are not listed."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The entries of a folder, as they were when it was looked at."""
+
+    folder: Path
+    files: frozenset[str]
+    """Regular files whose names a release may hold."""
+    strange: Mapping[str, str]
+    """All other entries and what is wrong with them; nothing of theirs is opened."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Inventory:
+        """Look at a folder; links are not followed."""
+        files: set[str] = set()
+        strange: dict[str, str] = {}
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                kind = odd_kind(entry.stat(follow_symlinks=False).st_mode)
+                if kind:
+                    strange[entry.name] = f"is {kind}; a release holds plain files alone"
+                elif entry.name not in RELEASED:
+                    strange[entry.name] = "no release holds a file of this name"
+                else:
+                    files.add(entry.name)
+                if len(strange) > MOST_STRANGERS:
+                    break
+        return cls(folder, frozenset(files), dict(sorted(strange.items())))
+
+    @cached_property
+    def hashes(self) -> Mapping[str, str]:
+        """SHA-256 of every file, in order of their names."""
+        return {name: self._hash(name) for name in sorted(self.files)}
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file that is small enough to be read whole; otherwise a `StrangeFileError`."""
+        return read_regular(self.folder / name)
+
+    def _hash(self, name: str) -> str:
+        digest = hashlib.sha256()
+        with open_regular(self.folder / name) as file:
+            for block in iter(lambda: file.read(1 << 20), b""):
+                digest.update(block)
+        return digest.hexdigest()
+
+
+def read_certificate(path: Path) -> str:
+    """The text of a certificate file; what cannot be read is a `StrangeFileError`."""
+    try:
+        return read_regular(path).decode("utf-8")
+    except OSError as error:
+        raise StrangeFileError(f"cannot be read: {shown(error.strerror)}") from None
+    except UnicodeDecodeError:
+        raise StrangeFileError("is not UTF-8 text") from None

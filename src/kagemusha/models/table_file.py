@@ -1,0 +1,156 @@
+"""The synthetic table as a file: written whole, safe for spreadsheets if asked for, and looked at again by `verify`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kagemusha.certificate.check import Check
+from kagemusha.errors import OutputError
+from kagemusha.schema import Column, Drop, Labelled, Moment, Schema, Surrogate
+from kagemusha.schema.labels import text_of
+from kagemusha.untrusted import StrangeFileError, open_regular
+
+_RISKY = r"'*[=+\-@\t\r\n\x00]"
+"""How a cell begins that a spreadsheet may take for a formula. Leading apostrophes belong to it: one more is added to
+them, and a reader who takes one away from every such cell has the exact text again."""
+
+_NUMBER = r"[+-]?[0-9]+([.,][0-9]+)?"
+"""A cell that is a plain number is no formula, whatever sign it begins with."""
+
+_MOST_HEADER = 1 << 22
+
+SAFE = (
+    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
+    "apostrophes) are written with one apostrophe more before them; plain numbers are not."
+)
+"""What a certificate says of a table written so."""
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Where a table may hold what a spreadsheet takes for a formula."""
+
+    columns: Sequence[str]
+    """Columns of texts that begin like a formula."""
+    names: Sequence[str]
+    """Column names that do."""
+
+    def in_words(self) -> str:
+        """What to tell whoever writes such a table; empty if there is nothing to tell."""
+        named = list(dict.fromkeys([*self.columns, *self.names]))
+        if not named:
+            return ""
+        some = ", ".join(map(repr, named[:3])) + (", …" if len(named) > 3 else "")
+        return (
+            f"column{'s' if len(named) > 1 else ''} {some}: texts or names that begin with = + - @ or a tab, which a spreadsheet may "
+            "run as formulas; --spreadsheet-safe writes them with an apostrophe before them"
+        )
+
+
+def find_formulas(schema: Schema) -> Formulas:
+    """Where a table of this schema may hold them: in labels that are texts, in made-up identifiers, in formats of dates."""
+    columns = [c.name for c in schema if any(map(_is_formula, _beginnings(c)))]
+    return Formulas(columns, [c.name for c in schema if not isinstance(c, Drop) and _is_formula(c.name)])
+
+
+def _beginnings(column: Column) -> Sequence[str]:
+    """How the texts of a column begin; none for columns of numbers."""
+    if isinstance(column, Surrogate):
+        return [f"{column.prefix}0"]
+    if isinstance(column, Moment):
+        return [column.format or ""]
+    if isinstance(column, Labelled) and any(isinstance(label, str) for label in column.labels):
+        return [text_of(label) for label in column.labels]
+    return []
+
+
+def spreadsheet_safe(table: Any) -> Any:
+    """The same table with an apostrophe before every text, and column name, that begins like a formula."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for name in table.column_names:
+        texts = _texts(table, name)
+        if texts is None:
+            columns.append(table[name])
+            continue
+        columns.append(pc.if_else(_risky(texts), pc.binary_join_element_wise("'", texts, ""), texts))
+    return pa.table(columns, names=[escaped(name) for name in table.column_names])
+
+
+def _texts(table: Any, name: str) -> Any:
+    """A column if it holds texts."""
+    import pyarrow as pa
+
+    column = table[name]
+    return column if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) else None
+
+
+def _risky(texts: Any) -> Any:
+    """For each text, whether it begins like a formula and is no plain number."""
+    import pyarrow.compute as pc
+
+    begins = pc.match_substring_regex(texts, rf"\A{_RISKY}")
+    return pc.and_(begins, pc.invert(pc.match_substring_regex(texts, rf"\A{_NUMBER}\z")))
+
+
+def _is_formula(text: str) -> bool:
+    return re.match(_RISKY, text) is not None and re.fullmatch(_NUMBER, text) is None
+
+
+def escaped(text: str) -> str:
+    """A text as it is written for spreadsheets."""
+    return f"'{text}" if _is_formula(text) else text
+
+
+def write_table(table: Any, path: Path) -> None:
+    """Write an arrow table as CSV or Parquet, by the file's ending; whole or not at all."""
+    import duckdb
+
+    form = "FORMAT parquet" if path.suffix.lower() == ".parquet" else "FORMAT csv, HEADER true"
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with duckdb.connect() as connection:
+            connection.register("doubles", table)
+            # DuckDB quotes only what needs it, as most spreadsheets and the original files do
+            connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        part.replace(path)
+    except (duckdb.Error, OSError) as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
+        raise OutputError(f"{path}: could not be written ({reason})") from None
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def table_check(path: Path, schema: Schema) -> Check:
+    """A released table has the columns of its schema, in their order, and none that is dropped."""
+    expected = [column.name for column in schema if not isinstance(column, Drop)]
+    try:
+        found = _header(path)
+    except (StrangeFileError, OSError, ValueError, csv.Error) as error:
+        return Check("columns of the table", False, f"cannot be read ({type(error).__name__})")
+    same = found in (expected, [escaped(name) for name in expected])
+    return Check("columns of the table", same, "are those of the schema" if same else "are not those of the schema")
+
+
+def _header(path: Path) -> list[str]:
+    with open_regular(path) as file:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            return list(pq.ParquetFile(file).schema_arrow.names)
+        text = file.read(_MOST_HEADER).decode("utf-8-sig", "replace")
+    return next(csv.reader(io.StringIO(text, newline="")), [])

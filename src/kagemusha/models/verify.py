@@ -1,0 +1,147 @@
+"""Re-check a whole release: its certificate, the model against it, and who signed. Offline, and without the data.
+
+A forger who mends every hash still has to make the model agree: it holds the certificate once more, and the released
+numbers with their noise, each of which must have been paid for by an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.check import Check, all_passed
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATURE, TABLES, Inventory
+from kagemusha.certificate.signature import Signed, Standing, Trust, judge
+from kagemusha.certificate.verify import certificate_checks, open_certificate
+from kagemusha.errors import DataError, SignatureError, VerifyError
+from kagemusha.models.drawn import drawn_check
+from kagemusha.models.model import Model, load_model
+from kagemusha.models.noise_shows import LEAST_CHANCE, chance_of_so_little
+from kagemusha.models.paid import paid_check
+from kagemusha.models.table_file import SAFE, table_check
+from kagemusha.privacy.events import LaplaceEvent
+
+NOBODY = Trust()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of it all."""
+
+    path: Path
+    certificate: Certificate
+    checks: Sequence[Check]
+    signed: Signed
+    demanded: bool
+    """Whether a signature was asked for."""
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing contradicts anything."""
+        return all_passed(self.checks)
+
+    @property
+    def accepted(self) -> bool:
+        """Intact, not signed with a key that is over, and signed by somebody trusted if that was asked for."""
+        fine = self.signed.standing is Standing.SIGNED
+        over = self.signed.standing in (Standing.EXPIRED, Standing.REVOKED)
+        return self.intact and (fine or not (over or self.demanded))
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.intact:
+            return f"intact {self.signed.words}"
+        return f"does not hold: {', '.join(check.what for check in self.checks if not check.passed)}"
+
+    @property
+    def cautions(self) -> list[str]:
+        """What passed and still should be known."""
+        return [f"{check.what}: {check.detail}" for check in self.checks if check.passed and check.caution]
+
+    def with_check(self, check: Check) -> Verdict:
+        """The same with one more thing looked at."""
+        return replace(self, checks=[*self.checks, check])
+
+    def require(self) -> None:
+        """Raise what the command line ends with unless the release is accepted."""
+        if not self.intact:
+            raise VerifyError(f"{self.path}: {self.sentence}")
+        if not self.accepted:
+            raise SignatureError(f"{self.path}: {self.sentence}")
+
+
+def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False) -> Verdict:
+    """Every check on a release folder, or on a certificate file; what cannot be read at all is a VerifyError.
+
+    `trust` says whose signatures count; with `demanded`, one of them is needed for the release to be accepted.
+    """
+    opened = open_certificate(path / CERTIFICATE if path.is_dir() else path)
+    certificate, inventory = opened.certificate, opened.inventory
+    checks = certificate_checks(opened)
+    if all_passed(checks) and certificate.outputs:
+        checks.append(_whole_check(certificate))
+    if all_passed(checks) and MODEL in inventory.files:
+        checks += model_checks(inventory, certificate)
+    signed = judge(inventory, trust, needed=demanded)
+    if signed.standing is Standing.BROKEN:
+        checks.append(Check(SIGNATURE, False, signed.words))
+    elif signed.standing is not Standing.UNSIGNED:
+        checks.append(Check(SIGNATURE, True, "covers exactly these files"))
+    return Verdict(opened.path, certificate, checks, signed, demanded)
+
+
+def _whole_check(certificate: Certificate) -> Check:
+    """What is left out cannot be compared."""
+    outputs = certificate.outputs or {}
+    lacking = [name for name in (SCHEMA, MODEL) if name not in outputs]
+    if sum(name in outputs for name in TABLES) != 1:
+        lacking.append("one table")
+    return Check("release", not lacking, f"lacks {', '.join(lacking)}" if lacking else "has table, schema and model")
+
+
+def model_checks(inventory: Inventory, certificate: Certificate) -> list[Check]:
+    """The model against the certificate, and the table's columns against the model."""
+    try:
+        model = load_model(inventory.folder / MODEL)
+    except DataError as error:
+        return [Check(MODEL, False, str(error))]
+    checks = [_inner_check(model, certificate), _schema_check(model, certificate), paid_check(model, certificate)]
+    checks += [_noise_check(model, certificate), _delta_check(model, certificate)]
+    for name in (name for name in TABLES if name in inventory.files):
+        checks.append(table_check(inventory.folder / name, model.schema))
+        if checks[-1].passed:
+            checks.append(drawn_check(inventory.folder / name, model, safe=SAFE in certificate.assumptions))
+    return checks
+
+
+def _inner_check(model: Model, certificate: Certificate) -> Check:
+    """The certificate was written into the model before files and page were known; all else must be the same."""
+    inner, outer = (replace(one, outputs=None, page=None) for one in (model.certificate, certificate))
+    same = inner == outer
+    return Check("certificate inside the model", same, "says the same" if same else "says something else")
+
+
+def _schema_check(model: Model, certificate: Certificate) -> Check:
+    same = model.schema.digest() == certificate.schema_digest
+    return Check("schema inside the model", same, "is the certified one" if same else "is not the certified one")
+
+
+def _noise_check(model: Model, certificate: Certificate) -> Check:
+    what = "noise"
+    if certificate.broken_because or any(isinstance(e, LaplaceEvent) for e in certificate.events):
+        return Check(what, True, "is not Gaussian, or promises nothing: not looked for in the model")
+    chance = chance_of_so_little(model.measurements, model.interactions)
+    if chance < LEAST_CHANCE:
+        return Check(what, False, f"the model shows less of it than its events say (chance {chance:.1g})")
+    return Check(what, True, "as much as the events say may well be in the model")
+
+
+def _delta_check(model: Model, certificate: Certificate) -> Check:
+    expected = model.rows * certificate.promised.delta
+    if certificate.broken_because or expected < 1:
+        return Check("δ and number of rows", True, f"δ is below 1 / {model.rows:,}")
+    words = f"δ is not below 1 / {model.rows:,}: it would allow to reveal somebody's whole record"
+    return Check("δ and number of rows", True, words, caution=True)

@@ -1,0 +1,179 @@
+"""A hostile certificate is answered within seconds and without filling the memory; old words and queries are closed lists."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_certificate import SCHEMA, bundle, certificate, failed
+
+from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate
+from kagemusha.certificate.sensitivities import FACTS, wrong_sensitivities
+from kagemusha.certificate.verify import MOST_DELTA, verify
+from kagemusha.errors import VerifyError
+from kagemusha.privacy import reach
+from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import (
+    Event,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SampledGaussianEvent,
+    UnprotectedEvent,
+)
+from kagemusha.untrusted import StrangeFileError, parse_json
+
+COUNTS = Asked.of("counts", {"columns": ("a",)}, "")
+GRADIENTS = Asked.of("gradients", {"lattice": 2**20}, "")
+
+
+def gaussian(sigma: float) -> Event:
+    return GaussianEvent(what="counts of a", sigma=sigma, l2_squared=1, query=COUNTS)
+
+
+def sampled(**options: float) -> Event:
+    return SampledGaussianEvent(what="steps", query=GRADIENTS, **options)  # type: ignore[arg-type]
+
+
+HOSTILE: dict[str, list[Event]] = {
+    "a σ so small that its loss fills the memory": [gaussian(1e-4)],
+    "many different σ": [gaussian(1000 + i / 1000) for i in range(6000)],
+    "many different choices": [LaplaceEvent(what="counts of a", scale=1e6 + i, l1=1, query=COUNTS) for i in range(600)],
+    "samples that lose much": [sampled(steps=100_000, rate=0.5, noise=0.5)],
+    "many steps": [sampled(steps=10**9, rate=1e-6, noise=9.0)],
+    "many trainings": [sampled(steps=10, rate=0.01 + i / 1000, noise=9.0) for i in range(20)],
+    "an interaction of forty columns": [
+        GaussianEvent(
+            what="interaction",
+            sigma=9e9,
+            l2_squared=1,
+            query=Asked.of("interaction", {"columns": (), "shape": (2,) * 40}, ""),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_events_are_refused_at_once(tmp_path: Path, name: str) -> None:
+    """Written by hand: making the certificate would take as long as checking it must not."""
+    path = bundle(tmp_path)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    from test_certificate import forge
+
+    data["events"] = [event.to_json() for event in HOSTILE[name]]
+    forge(path, events=data["events"])
+    begun = time.perf_counter()
+    assert failed(path) & {"number of events", "sensitivities"}
+    assert time.perf_counter() - begun < 10
+
+
+def test_every_kind_of_query_has_its_facts() -> None:
+    assert set(FACTS) == {*reach._REACHES, "gradients"}
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (GaussianEvent(what="Counts of a", sigma=9.0, l2_squared=1), "none of the words"),
+        (GaussianEvent(what="counts of", sigma=9.0, l2_squared=1), "none of the words"),
+        (GaussianEvent(what="gossip of 3 candidates", sigma=9.0, l2_squared=1), "none of the words"),
+        (GaussianEvent(what="counts of a", sigma=9.0, l2_squared=2), "l2² = 2"),
+        (GaussianEvent(what="interaction of a × b in 2 × 3 groups", sigma=9.0, l2_squared=1), "l2² = 1, recomputed 12"),
+        (GaussianEvent(what="L1 error of 2 candidates", sigma=9.0, l2_squared=2**48), "recomputed"),
+        (LaplaceEvent(what="counts of a", scale=9.0, l1=2), "l1 = 2"),
+        (ExponentialEvent(what="best of 3 candidates by dependence (R)", epsilon=1.0, candidates=2), "candidates"),
+        (ExponentialEvent(what="counts of a", epsilon=1.0, candidates=2), "a choice is among candidates"),
+        (GaussianEvent(what="sums of features", sigma=9.0, l2_squared=1), "recomputed"),
+        (gaussian(9.0), "does not name queries"),
+        (SampledGaussianEvent(what="counts of a", steps=1, rate=0.1, noise=9.0), "sampled steps"),
+    ],
+)
+def test_old_formats_say_what_old_programs_said(event: Event, why: str) -> None:
+    old = replace(certificate(), format=SECOND_FORMAT, version="0.1.0", events=(event,))
+    (found,) = wrong_sensitivities(old, SCHEMA)
+    assert why in found
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        (None, "names no query"),
+        (Asked.of("counts", {"columns": ("a", "a")}, ""), "not distinct"),
+        (Asked.of("counts", {"columns": ("z",)}, ""), "not those of the schema"),
+        (Asked.of("counts", {"columns": ("a",), "shape": (2,)}, ""), "states columns"),
+        (Asked.of("counts", {}, ""), "states columns"),
+        (Asked.of("values", {"columns": ("a",)}, ""), "thresholds release values"),
+        (Asked.of("gradients", {"lattice": 1}, ""), "sampled steps"),
+        (Asked.of("hunch", {}, ""), "unknown kind"),
+        (Asked.of("interaction", {"columns": ("a", "b"), "shape": (2,)}, ""), "for each column"),
+        (Asked.of("interaction", {"columns": ("a", "b"), "shape": (9, 9)}, ""), "more groups"),
+        (Asked.of("first-moments", {"added": (1,), "exchanged": (1,), "entries": 1}, ""), "not the sums"),
+    ],
+)
+def test_queries_that_cannot_be(query: Asked | None, why: str) -> None:
+    event = GaussianEvent(what="something", sigma=9.0, l2_squared=1, query=query)
+    (found,) = wrong_sensitivities(replace(certificate(), events=(event,)), SCHEMA)
+    assert why in found
+
+
+@pytest.mark.parametrize("delta", [1e-4, 0.5])
+def test_a_promise_that_fails_too_often_is_refused(tmp_path: Path, delta: float) -> None:
+    assert failed(bundle(tmp_path, replace(certificate(), promised=Budget(1.0, delta)))) == {"δ"}
+
+
+def test_what_promises_nothing_may_have_any_delta(tmp_path: Path) -> None:
+    bare = certificate(UnprotectedEvent(what="the whole table", reason="a test"))
+    assert not failed(bundle(tmp_path, replace(bare, promised=Budget(1.0, 0.5))))
+    assert not failed(bundle(tmp_path, replace(certificate(), promised=Budget(1.0, MOST_DELTA))))
+
+
+@pytest.mark.parametrize(
+    ("format_", "version", "fits"),
+    [
+        ("kagemusha-certificate/1", "0.1.0", True),
+        ("kagemusha-certificate/2", "0.1.7", True),
+        ("kagemusha-certificate/2", "0.2.0", False),
+        ("kagemusha-certificate/2", "0.10.0", False),
+        ("kagemusha-certificate/1", "1.0.0", False),
+        ("kagemusha-certificate/3", "0.1.0", False),
+        ("kagemusha-certificate/3", "0.2.0", True),
+        ("kagemusha-certificate/3", "1.4.2", True),
+    ],
+)
+def test_a_format_is_believed_of_the_versions_that_write_it(
+    tmp_path: Path, format_: str, version: str, fits: bool
+) -> None:
+    old = () if format_.endswith("3") else (GaussianEvent(what="counts of a", sigma=90.0, l2_squared=1),)
+    told = replace(certificate(), format=format_, version=version)
+    told = replace(told, events=old or told.events).with_assumptions()
+    path = bundle(tmp_path, told)
+    checks = {check.what: check for check in verify(path)}
+    assert checks["format"].passed is fits
+    assert checks["format"].caution is (fits and bool(old))
+
+
+def test_small_texts_cannot_ask_for_much_memory() -> None:
+    for text in ("[" + "[]," * 200_000 + "[]]", "[" * 100_000, "[NaN]", "[-Infinity]"):
+        with pytest.raises(StrangeFileError):
+            parse_json(text)
+    with pytest.raises(VerifyError, match="too many parts"):
+        Certificate.from_json("[" + "{}," * 200_000 + "{}]")
+
+
+def test_a_certificate_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kagemusha.certificate import inventory
+
+    path = bundle(tmp_path)
+    monkeypatch.setattr(inventory, "read_regular", lambda p: _limited(p))
+    with pytest.raises(VerifyError, match="larger than"):
+        verify(path)
+
+
+def _limited(path: Path) -> bytes:
+    from kagemusha.untrusted import read_regular
+
+    return read_regular(path, most=100)
