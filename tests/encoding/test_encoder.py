@@ -111,11 +111,60 @@ def test_types_do_not_depend_on_the_rows_drawn():
     assert list(none.dtypes) == list(some.dtypes)
 
 
-def test_types_follow_the_frame_that_came_in():
-    like = pl.DataFrame(schema={"i": pl.Int8, "d": pl.Datetime("ms")})
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_types_follow_from_the_schema_and_the_library_from_the_frame(name):
+    """One far date makes datetime64[ms] of a column, and one gap Int64: a frame's own types tell of single records."""
+    frames = {
+        "pandas": [
+            pd.DataFrame({"i": pd.Series([1], dtype="int8"), "d": pd.to_datetime(["2020-01-01"])}),
+            pd.DataFrame({"i": pd.Series([1], dtype="Int64"), "d": np.array(["9999-01-01"], dtype="M8[ms]")}),
+        ],
+        "polars": [pl.DataFrame(schema={"i": pl.Int8, "d": pl.Datetime("ms")}), pl.DataFrame(schema={"i": pl.Float64})],
+        "pyarrow": [pa.table({"i": pa.array([1], pa.int8())}), pa.table({"i": pa.array([1.0])})],
+    }[name]
     schema = Schema([Integer("i", lower=0, upper=100), Date("d", lower="2020-01-01", upper="2020-12-31")])
-    table = Encoder(schema).decode(np.array([[5, 7]]), rng=np.random.default_rng(0), like=like)
-    assert dict(table.schema) == {"i": pl.Int8, "d": pl.Datetime("ms")}
+    tables = [Encoder(schema).decode(np.array([[5, 7]]), rng=np.random.default_rng(0), like=f) for f in [*frames, name]]
+    assert len({type(table) for table in tables}) == 1
+    assert len({str(table.dtypes) if name != "pyarrow" else str(table.schema) for table in tables}) == 1
+
+
+DECLARED_TYPES = Schema(
+    [
+        Integer("i", lower=0, upper=100, dtype="int8"),
+        Integer("n", lower=0, upper=100, missing=True, dtype="uint16"),
+        Category("c", categories=(1, 2), out_of_domain="clip", missing=True, dtype="int32"),
+        Date("d", lower="2020-01-01", upper="2020-12-31", dtype="timestamp[ns]"),
+        Datetime("t", lower="2020-01-01", upper="2020-12-31", bins=5, dtype="timestamp[ms]"),
+    ]
+)
+
+
+@pytest.mark.parametrize("rows", [0, 40])
+def test_declared_types_are_those_of_the_output(rows):
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.integers(0, size, rows) for size in DECLARED_TYPES.domain.sizes], axis=1)
+    encoder = Encoder(DECLARED_TYPES)
+    tables = {like: encoder.decode(codes, rng=rng, like=like) for like in LIBRARIES}
+    assert [str(f.type) for f in tables["pyarrow"].schema] == [
+        "int8",
+        "uint16",
+        "int32",
+        "timestamp[ns]",
+        "timestamp[ms]",
+    ]
+    types = ["int8", "UInt16", "Int32", "datetime64[ns]", "datetime64[ms]"]
+    assert [str(kind) for kind in tables["pandas"].dtypes] == types
+    assert tables["polars"].dtypes == [pl.Int8, pl.UInt16, pl.Int32, pl.Datetime("ns"), pl.Datetime("ms")]
+    for table in tables.values():
+        assert np.array_equal(encoder.encode(table), codes)
+
+
+def test_labels_beyond_int64_are_written():
+    for labels in ((2**63 + 5, 1), (2**70, 1), (-(2**63), 2**63)):
+        encoder = Encoder(Schema([Category("c", categories=labels, out_of_domain="clip")]))
+        codes = np.array([[0], [1], [0]])
+        for like in LIBRARIES:
+            assert np.array_equal(encoder.encode(encoder.decode(codes, rng=np.random.default_rng(0), like=like)), codes)
 
 
 def codes_of(column: Measured | Category | Boolean, values: object) -> list[int]:
@@ -187,12 +236,8 @@ def test_what_does_not_fit_is_refused_without_values():
         encoder.encode(pd.DataFrame({"y": [1]}))
     with pytest.raises(SchemaError, match="column 'y' that the schema does not declare"):
         encoder.encode(pd.DataFrame({"x": [1], "y": [1]}))
-    with pytest.raises(SchemaError, match="declared integer, but the table stores it as timestamp"):
-        encoder.encode(pd.DataFrame({"x": [pd.Timestamp("2020-01-01")]}))
     with pytest.raises(SchemaError, match="stores it as nested"):
         encoder.encode(pa.table({"x": [[1], [2]]}))
-    with pytest.raises(SchemaError, match="stores it as binary"):
-        Encoder(Schema([Category("x", categories=("a",))])).encode(pa.table({"x": [b"a"]}))
     with pytest.raises(DataError, match="list is no table"):
         encoder.encode([1, 2])
     with pytest.raises(DataError):
@@ -213,16 +258,3 @@ def test_wrong_codes_and_names_are_refused():
     with pytest.raises(UsageError, match="has no codes"):
         encoder.encode_column("y", [1])
     assert len(encoder.decode(np.zeros((0, 1), dtype=np.int64), rng=rng)) == 0
-
-
-@pytest.mark.parametrize("kind", ["int8", "Int8", "int8[pyarrow]", "uint8"])
-def test_a_type_too_narrow_for_the_domain_is_not_kept(kind):
-    schema = Schema([Integer("age", lower=-1, upper=150), Category("ward", categories=(1, 300), out_of_domain="clip")])
-    like = pd.DataFrame({"age": pd.Series([1], dtype=kind), "ward": pd.Series([1], dtype=kind)})
-    codes = np.stack([np.arange(152), np.arange(152) % 2], axis=1)
-    table = Encoder(schema).decode(codes, rng=np.random.default_rng(0), like=like)
-    assert table["age"].tolist() == list(range(-1, 151))
-    assert set(table["ward"]) == {1, 300}
-    narrow = Schema([Integer("age", lower=0, upper=100)])
-    kept = Encoder(narrow).decode(codes[:50, :1], rng=np.random.default_rng(0), like=like[["age"]])
-    assert "int8" in str(kept["age"].dtype).lower()

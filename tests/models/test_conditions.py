@@ -181,7 +181,7 @@ def test_a_normal_model_does_not_search_for_ever() -> None:
 
 
 def test_whole_labels_are_told_apart_to_the_last_digit() -> None:
-    near = tuple(9007199254740990 + i for i in range(6))
+    near = tuple(2**53 - 6 + i for i in range(6))  # beyond, a schema may not declare neighbours (decision 050)
     schema = Schema([Category("id", categories=near, out_of_domain="clip")])
     for label in near:
         (group,) = read_where(f"id = {label}", schema)
@@ -208,3 +208,17 @@ def test_signs_inside_texts_stay_as_they_are() -> None:
     for half in ("age > 1 &", "& age > 1", "age > 1 &&& sex = 'F'", "age > 1 ||| sex = 'F'"):
         with pytest.raises(UsageError, match="expected a column"):
             parse(half)
+
+
+@pytest.mark.parametrize("opening", ["(", "not ", "not ("])
+def test_a_condition_nested_too_deeply_is_refused_in_one_line(opening):
+    text = opening * 5000 + "age > 60" + ")" * (5000 * opening.count("("))
+    with pytest.raises(UsageError, match="more than 100 parentheses or nots") as caught:
+        read_where(text, SCHEMA)
+    assert len(str(caught.value)) < 200
+    assert read_where("(" * 100 + "age > 60" + ")" * 100, SCHEMA)[0].clique == ("age",)
+
+
+def test_a_label_is_found_as_it_is_in_a_table():
+    for text in ("stage = 1", "stage = 1.0", "stage = '1'", "stage = true"):
+        assert np.array_equal(read_where(text, SCHEMA)[0].weights(), [1, 0, 0])

@@ -28,10 +28,12 @@ from kagemusha.schema.lint import check
 SCHEMA = Schema(
     [
         Category("sex", categories=("F", "M"), missing=True, derived=("categories", "missing")),
-        Category('odd "name"\n', categories=(1, 2, True, 'a "b" \\ \x01 é', "")),
+        Category('odd "name"\n', categories=(2, 3, True, 'a "b" \\ \x01 é', "")),
         Boolean("smoker", missing=True),
         Integer("age", lower=0, upper=120, bins=12, derived=("upper",)),
-        Integer("income", edges=(0, 10_000, 50_000)),
+        Integer("income", edges=(0, 10_000, 50_000), dtype="int32"),
+        Category("ward", categories=(1, 2, 9), other=9, dtype="uint8"),
+        Date("admitted", lower="2000-01-01", upper="2024-12-31", bins=25, dtype="timestamp[ns]"),
         Real("bmi", lower=10, upper=60, decimals=1),
         Date("born", lower=date(1900, 1, 1), upper=date(2024, 12, 31), bins=25, format="%d/%m/%Y"),
         Datetime("seen", edges=("2020-01-01", "2020-06-01T12:00:00", "2024-01-01")),
@@ -107,7 +109,15 @@ def test_replace_and_with_columns():
         ("version = 9\n[columns.a]\nkind = 'drop'", ["version", "9"]),
         ("[columns.a]\nkind = 'integer'\nlower = 'x'", ["'a'", "lower", "'x'"]),
         ("[columns.a]\nkind = 'category'\ncategories = 'x'", ["'a'", "categories", "list"]),
+        ("[columns.a]\nkind = 'category'\ncategories = {x = 1}", ["'a'", "categories", "list"]),
         ("[columns.a]\nkind = 'drop'\nderived = 'kind'", ["derived", "list"]),
+        ("[columns.a]\nkind = 'drop'\nderived = {kind = 1}", ["derived", "list"]),
+        ("[columns.a]\nkind = 'integer'\nlower = 0\nupper = 900\ndtype = 'int8'", ["'a'", "dtype", "int16"]),
+        ("[columns.a]\nkind = 'integer'\nlower = " + "9" * 10_000, ["4,300 digits"]),
+        ("[columns.a]\nkind = 'integer'\nlower = " + "9" * 4_000, ["'a'", "lower", "whole number"]),
+        ("version = " + "9" * 4_000, ["version", "..."]),
+        ("a = " + "[" * 20_000 + "]" * 20_000, ["nested too deeply"]),
+        ("[columns.a]\nkind = 'integer'\nlower" + ".x" * 20_000 + " = 1", ["'a'", "lower"]),
     ],
 )
 def test_a_wrong_file_says_where(tmp_path, text, words):
@@ -148,6 +158,7 @@ def test_check_warns_of_huge_domains():
             Real("r", lower=0, upper=1, bins=32, decimals=0),
             Integer("one", lower=1, upper=1),
             Boolean("b", derived=("missing",)),
+            Category("icd", categories=("250", "250.0x", "250.00", "251")),
         ]
     )
     texts = {finding.column: str(finding) for finding in check(schema)}
@@ -156,6 +167,7 @@ def test_check_warns_of_huge_domains():
     assert "decimals" in texts["r"]
     assert "only one code" in texts["one"]
     assert "not private end to end" in texts["b"]
+    assert "'250' and '250.00' are one number" in texts["icd"]
 
 
 def test_importing_the_schema_loads_no_engine():

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import date
+from datetime import date, time
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from kagemusha.errors import DataError, SchemaError
 from kagemusha.proposal import propose
 from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.sources import open_source
-from kagemusha.sources.rawfile import connect
+from kagemusha.sources.engine import connect
 
 CANARY = "Zyxwv-canary-8417"
 C = CANARY.encode()
@@ -64,8 +64,6 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "a NUL in the path": (lambda folder: folder / "a\0b.csv", "no such file"),
     "empty": (raw(b""), "empty"),
     "empty parquet": (raw(b"", "t.parquet"), "empty"),
-    "header only": (raw(b"name,age\n"), "no rows"),
-    "header without newline": (raw(b"name,age"), "no rows"),
     "newlines only": (raw(b"\n\n\n"), "header"),
     "BOM only": (raw(b"\xef\xbb\xbf"), "header"),
     "short row": (raw(GOOD + C + b"\n"), "line 5 has 1 fields where the header has 2"),
@@ -88,7 +86,8 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "text after a quote": (raw(GOOD + b'"%s"x,1\n' % C), "quotation mark"),
     "unclosed quote in the header": (raw(b'name,"age\n%s,1\n' % C), "t.csv"),
     "a line of 3 MB": (raw(GOOD + C * 200_000 + b",1\n"), "longer"),
-    "mixed line ends": (raw(b"name,age\n%s,1\r\n%s,2\n%s,3\r" % (C, C, C)), "t.csv"),
+    "unclosed quote after quoted line ends": (raw(GOOD + b'"a\n\nb",1\n"%s\n' % C), "quotation mark is not closed"),
+    "a line end in a plain field": (raw(GOOD + b"%s\r%s,1\n" % (C, C)), "line 5 has 1 fields"),
     "no header": (raw(b"%s,12\n%s,13\n" % (C, C)), "lacks column 'name'"),
     "lacks a column": (raw(b"name\n%s\n" % C), "lacks column 'age'"),
     "one column too many": (raw(b"name,age,city\na,1,%s\n" % C), "'city' that the schema does not declare"),
@@ -102,7 +101,9 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "gzip cut short": (raw(gzip.compress(GOOD * 1000)[:-20], "t.csv.gz"), "damaged"),
     "unknown suffix": (raw(GOOD, "t.xlsx"), "must end in"),
     "no suffix": (raw(GOOD, "table"), "must end in"),
-    "a zip": (raw(b"PK\x03\x04" + b"\0" * 50 + C, "t.csv"), "t.csv"),
+    "a zip": (raw(b"PK\x03\x04" + b"\0" * 50 + C, "t.csv"), "zip archive"),
+    "gzip called .csv": (raw(gzip.compress(GOOD), "t.csv"), "compressed with gzip; name it .csv.gz, or unpack it"),
+    "Parquet called .csv": (raw(b"PAR1" + C, "t.csv"), "name it .parquet"),
     "JSON": (raw(json.dumps([{"name": CANARY, "age": 1}]).encode()), "lacks column"),
     "HTML": (raw(b"<html><body>%s</body></html>" % C), "lacks column"),
     "CSV called Parquet": (raw(GOOD, "t.parquet"), "damaged"),
@@ -110,16 +111,10 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "Parquet without its end": (parquet(PAIR, cut=-30), "damaged"),
     "half a Parquet": (parquet(PAIR, cut=200), "damaged"),
     "Parquet damaged inside": (inside_damaged, "damaged"),
-    "Parquet without rows": (
-        parquet({"name": pa.array([], pa.string()), "age": pa.array([], pa.int64())}),
-        "no rows",
-    ),
     "Parquet lacks a column": (parquet({"name": [CANARY]}), "lacks column 'age'"),
     "Parquet with one too many": (parquet({**PAIR, "x": [1, 2]}), "'x' that the schema"),
     "Parquet with lists": (parquet({**PAIR, "age": [[1], [2]]}), "'age' is declared integer"),
     "Parquet with structs": (parquet({**PAIR, "name": [{"x": CANARY}] * 2}), "'name' is declared category"),
-    "Parquet with bytes": (parquet({**PAIR, "name": [C, C]}), "'name' is declared category"),
-    "Parquet dates for numbers": (parquet({**PAIR, "age": [date(2020, 1, 1)] * 2}), "declared integer"),
 }
 
 
@@ -167,6 +162,16 @@ READ: dict[str, tuple[Maker, int]] = {
     "no last newline": (raw(GOOD[:-1]), 3),
     "blank lines": (raw(GOOD.replace(b"\n", b"\n\n")), 3),
     "one row": (raw(b"name,age\na,1\n"), 1),
+    "header only": (raw(b"name,age\n"), 0),
+    "header without newline": (raw(b"name,age"), 0),
+    "header and blank lines": (raw(b"name,age\n\n\n"), 0),
+    "Parquet without rows": (parquet({"name": pa.array([], pa.string()), "age": pa.array([], pa.int64())}), 0),
+    "Parquet without rows or types": (parquet({"name": pa.nulls(0), "age": pa.nulls(0)}), 0),
+    "mixed line ends": (raw(b"name,age\n%s,1\r\n%s,2\n%s,3\r" % (C, C, C)), 3),
+    "header of another line end": (raw(b"name,age\r\n%s,1\n%s,2\n" % (C, C)), 2),
+    "mixed line ends, also inside quotes": (raw(b'name,age\r\n"a\r\n\nb",1\n"a\rb",2\r\n"",3'), 3),
+    "marks inside plain fields": (raw(b'name,age\n5\'10",1\na"b"",2\n"a\nb",3\n'), 3),
+    "spaces around quoted fields": (raw(b'name,age\n "a\nb" ,1\n'), 1),
     "quoted newlines": (raw(b'name,age\n"a\nb",1\n"a,b",2\n"a""b",3\n'), 3),
     "NaN and infinities": (raw(b"name,age\na,nan\na,inf\na,-inf\na,-0\na,1e999\n"), 5),
     "mixed types": (raw(b"name,age\n1,a\ntrue,2020-01-01\n,\n"), 3),
@@ -185,6 +190,9 @@ READ: dict[str, tuple[Maker, int]] = {
     "Parquet floats": (parquet({"name": ["a"] * 3, "age": [1.0, float("nan"), float("inf")]}), 3),
     "Parquet text numbers": (parquet({"name": [1, 2], "age": ["1", "x"]}), 2),
     "Parquet nulls": (parquet({"name": pa.nulls(3), "age": pa.nulls(3)}), 3),
+    "Parquet with bytes": (parquet({**PAIR, "name": [C, C]}), 2),
+    "Parquet dates for numbers": (parquet({**PAIR, "age": [date(2020, 1, 1)] * 2}), 2),
+    "Parquet times for numbers": (parquet({**PAIR, "age": [time(3, 4)] * 2}), 2),
     "Parquet decimals": (parquet({"name": ["a"], "age": pa.array([5]).cast(pa.decimal128(30, 2))}), 1),
 }
 

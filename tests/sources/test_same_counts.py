@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -12,11 +13,11 @@ import pyarrow.parquet
 import pytest
 
 from kagemusha.encoding import Encoder
-from kagemusha.errors import DataError, ModelTooLarge, UsageError
+from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.marginals import tally as counting
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Boolean, Category, Date, Datetime, Domain, Drop, Integer, Real, Schema, Surrogate
-from kagemusha.sources import FileSource, Source, open_source, read_header
+from kagemusha.sources import FileSource, Source, open_source, open_table, read_header
 
 SCHEMA = Schema(
     [
@@ -106,9 +107,31 @@ def test_wrong_cliques(source):
         source.count([SCHEMA.domain.names])
 
 
-def test_no_rows_is_an_error():
-    with pytest.raises(DataError, match="no rows"):
-        open_source(pa.table({"a": pa.array([], type=pa.int64())}), Schema([Integer("a", lower=0, upper=1)]))
+EMPTY = {
+    "pandas": pd.DataFrame({"a": [], "b": []}),
+    "pandas typed": pd.DataFrame({"a": pd.Series([], dtype="int64"), "b": pd.Series([], dtype="datetime64[ns]")}),
+    "polars": pl.DataFrame({"a": [], "b": []}),
+    "polars typed": pl.DataFrame(schema={"a": pl.Int8, "b": pl.Date}).lazy(),
+    "pyarrow": pa.table({"a": pa.nulls(0), "b": pa.nulls(0)}),
+    "pyarrow chunks": pa.table({"a": pa.chunked_array([], pa.int64()), "b": pa.chunked_array([], pa.string())}),
+}
+
+
+@pytest.mark.parametrize("kind", [*EMPTY, "csv", "parquet"])
+def test_an_empty_table_is_a_table(kind, tmp_path):
+    schema = Schema([Integer("a", lower=0, upper=1), Date("b", lower="2020-01-01", upper="2020-12-31", missing=True)])
+    table = EMPTY.get(kind, tmp_path / f"t.{kind}")
+    if kind == "csv":
+        table.write_text("a,b\n")
+    elif kind == "parquet":
+        pa.parquet.write_table(EMPTY["pyarrow"], table)
+    for source in (open_source(table, schema), open_table(table, schema).with_schema(schema)):
+        assert source.rows() == 0
+        assert [int(m.counts.sum()) for m in source.count([(), ("a",), ("a", "b")])] == [0, 0, 0]
+        columns, persons = source.records()
+        assert [len(column) for column in columns] == [0, 0]
+        assert len(persons) == 0
+    assert open_table(table, Schema([Category("a"), schema["b"]])).count_values("a").labels == ()
 
 
 @pytest.mark.parametrize("kinds", [(np.uint8, np.uint8), (np.uint16, np.int32)])

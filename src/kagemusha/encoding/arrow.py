@@ -1,48 +1,113 @@
-"""Raw arrow columns into codes. No message ever shows a value: it names column and stored type."""
+"""Raw arrow columns into codes: the twin of `reference.code_of` for whole columns.
+
+Every stored type is brought into the plain forms of `values.py`, and its values are coded from those: what type a
+table gave a column decides how fast it is read, never what its values are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import Codes
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type, to_codes
 from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.values import UNREADABLE, label_text
+from kagemusha.encoding.reference import label_code
+from kagemusha.encoding.values import (
+    FIRST_MOMENT,
+    FIRST_NANOSECOND,
+    LAST_MOMENT,
+    LAST_NANOSECOND,
+    UNREADABLE,
+    Instant,
+    Plain,
+    plain,
+    plains,
+)
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Labelled, Measured, Modelled, Moment
+from kagemusha.schema.spelling import MICROSECONDS_A_DAY, number_text
+
+_STAMPS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def encode_arrow(column: Modelled, values: Any, reader: TextReader) -> Codes:
     """Codes of an arrow (chunked) array, in the smallest integer type that holds them."""
     import pyarrow as pa
 
-    chunks = values.chunks if hasattr(values, "chunks") else [values]
-    parts: list[Codes] | None = None
-    with suppress(pa.ArrowException):
-        parts = [_encode_chunk(column, chunk, reader) for chunk in chunks]
-    if parts is None:
-        # Raised here and not in the handler: arrow's message may hold a value.
-        raise _mismatch(column, values.type)
+    check_flat(column, values.type)
+    parts = []
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        codes = None
+        with suppress(pa.ArrowException):
+            codes = _encode_chunk(column, chunk, reader)
+        # What arrow cannot do for the column is done value by value.
+        parts.append(encode_plain(column, plain_values(chunk), reader) if codes is None else codes)
     return np.concatenate(parts) if parts else np.empty(0, dtype=code_type(column.size))
+
+
+def encode_plain(column: Modelled, values: Sequence[Plain], reader: TextReader) -> Codes:
+    """Codes of plain values."""
+    if isinstance(column, Labelled):
+        return np.array([label_code(column, value) for value in values], dtype=code_type(column.size))
+    assert isinstance(column, Measured)
+    moments = isinstance(column, Moment)
+    numbers: NDArray[Any] = np.zeros(len(values), dtype=np.int64 if moments else np.float64)
+    missing = np.zeros(len(values), dtype=np.bool_)
+    texts: dict[int, str] = {}
+    for row, value in enumerate(values):
+        if isinstance(value, Instant):
+            numbers[row] = value.microseconds if moments else _days(np.int64(value.microseconds))
+        elif value is None:
+            missing[row] = True
+        elif isinstance(value, str) or moments:
+            texts[row] = value if isinstance(value, str) else number_text(value)
+        else:
+            numbers[row] = value
+    if texts:
+        rows, read = list(texts), list(texts.values())
+        if isinstance(column, Moment):
+            numbers[rows], missing[rows] = reader.moments(read, column.format)
+        else:
+            numbers[rows] = reader.numbers(read)
+    if isinstance(column, Moment):
+        return _moment_codes(column, numbers, missing)
+    return to_codes(column, numbers, missing | np.isnan(numbers))
 
 
 def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
     import pyarrow as pa
 
-    if pa.types.is_null(values.type):
-        values = values.cast(pa.string())
-    if isinstance(column, Labelled):
-        check_plain(column, values.type)
-        return _by_distinct(values, lambda distinct: _labelled(column, python_values(distinct)))
+    kind = values.type
+    if isinstance(column, Labelled) or pa.types.is_dictionary(kind):
+        return _by_distinct(values, lambda distinct: encode_plain(column, plain_values(distinct), reader))
     assert isinstance(column, Measured)
+    if _is_temporal(kind):
+        microseconds, missing = _microseconds(values)
+        if isinstance(column, Moment):
+            return _moment_codes(column, microseconds, missing)
+        return to_codes(column, _days(microseconds), missing)
+    if _is_text(kind):
+        return _by_distinct(values, lambda distinct: _text_codes(column, distinct, reader))
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if isinstance(column, Moment) or not number:
+        return _by_distinct(values, lambda distinct: encode_plain(column, plain_values(distinct), reader))
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return to_codes(column, numbers, np.isnan(numbers))
+
+
+def _text_codes(column: Measured, texts: Any, reader: TextReader) -> Codes:
+    """Codes of texts as they are, without a turn through Python."""
     if isinstance(column, Moment):
-        return _moments(column, values, reader)
-    return _numbers(column, values, reader)
+        return _moment_codes(column, *reader.moments(texts, column.format))
+    numbers = reader.numbers(texts)
+    return to_codes(column, numbers, np.isnan(numbers))
 
 
 def _by_distinct(values: Any, encode: Callable[[Any], Codes]) -> Codes:
@@ -59,108 +124,78 @@ def _by_distinct(values: Any, encode: Callable[[Any], Codes]) -> Codes:
     return codes
 
 
-def python_values(distinct: Any) -> list[Any]:
-    """The Python values of an arrow array; those that Python cannot hold are unreadable."""
+def plain_values(values: Any) -> list[Plain]:
+    """The plain form of each value of an arrow array of any flat type."""
+    import pyarrow as pa
+
+    if _is_temporal(values.type):
+        microseconds, missing = _microseconds(values)
+        null = values.is_null().to_numpy(zero_copy_only=False)
+        return [
+            None if gap else UNREADABLE if far else Instant(stamp)
+            for stamp, far, gap in zip(microseconds.tolist(), missing.tolist(), null.tolist(), strict=True)
+        ]
+    if pa.types.is_duration(values.type):
+        return [UNREADABLE if valid else None for valid in values.is_valid().to_pylist()]
     with suppress(OverflowError, ValueError):
-        return list(distinct.to_pylist())
-    values = []
-    for scalar in distinct:
-        value: Any = UNREADABLE
+        return plains(values.to_pylist())
+    found: list[Plain] = []
+    for scalar in values:
+        value: Any = UNREADABLE  # what Python cannot hold
         with suppress(OverflowError, ValueError):
             value = scalar.as_py()
-        values.append(value)
-    return values
+        found.append(plain(value))
+    return found
 
 
-def _labelled(column: Labelled, distinct: list[Any]) -> Codes:
-    texts = column.texts
-    codes = np.empty(len(distinct), dtype=code_type(column.size))
-    for i, value in enumerate(distinct):
-        text = label_text(value)
-        code = None if text is None else texts.get(text)
-        if code is None:
-            code = column.empty_code if text is None or text == "" else column.stray_code
-        codes[i] = code
-    return codes
-
-
-def _numbers(column: Measured, values: Any, reader: TextReader) -> Codes:
+def _is_temporal(kind: Any) -> bool:
     import pyarrow as pa
 
-    kind = values.type
-    if pa.types.is_dictionary(kind) or is_text(kind):
-        return _by_distinct(values, lambda distinct: _number_codes(column, distinct, reader))
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-            or pa.types.is_decimal(kind)):  # fmt: skip
-        raise _mismatch(column, kind)
-    if pa.types.is_boolean(kind):
-        values = values.cast(pa.int8())
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return to_codes(column, numbers, np.isnan(numbers))
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
-def _number_codes(column: Measured, distinct: Any, reader: TextReader) -> Codes:
-    if not is_text(distinct.type):
-        import pyarrow as pa
-
-        return _numbers(column, pa.array(distinct), reader)
-    numbers = reader.numbers(distinct)
-    return to_codes(column, numbers, np.isnan(numbers))
-
-
-def _moments(column: Moment, values: Any, reader: TextReader) -> Codes:
-    import pyarrow as pa
-
-    kind = values.type
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        values = values.cast(pa.timestamp(kind.unit))
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        missing = values.is_null().to_numpy(zero_copy_only=False)
-        moments = np.asarray(values.to_numpy(zero_copy_only=False), dtype="M8")
-        missing |= np.isnat(moments)
-        return _moment_codes(column, moments, missing)
-    if pa.types.is_integer(kind):
-        values = values.cast(pa.string())
-    if not pa.types.is_dictionary(kind) and not is_text(values.type):
-        raise _mismatch(column, kind)
-    return _by_distinct(values, lambda distinct: _text_moments(column, distinct, reader))
-
-
-def _text_moments(column: Moment, distinct: Any, reader: TextReader) -> Codes:
-    if not is_text(distinct.type):
-        return _moments(column, distinct, reader)
-    microseconds, missing = reader.moments(distinct, column.format)
-    return _moment_codes(column, microseconds.astype("M8[us]"), missing)
-
-
-def _moment_codes(column: Moment, moments: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
-    numbers = moments.astype(f"M8[{column.unit}]").astype(np.int64)
-    return to_codes(column, numbers, missing)
-
-
-def check_plain(column: Modelled, kind: Any) -> None:
-    """A `SchemaError` for nested and binary columns: labels are looked up by their text, which those do not have."""
-    import pyarrow as pa
-
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal,
-                pa.types.is_date, pa.types.is_timestamp, pa.types.is_null, is_text)  # fmt: skip
-    if not any(check(plain) for check in is_plain):
-        raise _mismatch(column, kind)
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an arrow type holds text."""
+def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _mismatch(column: Modelled, kind: Any) -> SchemaError:
+def _microseconds(values: Any) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Microseconds since 1970, in UTC where there is a zone; and which values are missing or too far away."""
     import pyarrow as pa
 
-    stored = "nested" if pa.types.is_nested(kind) else kind  # the names inside a nested type may be values
+    kind = values.type
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    days = pa.types.is_date32(kind)
+    counts = values.view(pa.int32() if days else pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return counts // 1_000, missing | (counts < FIRST_NANOSECOND) | (counts > LAST_NANOSECOND)
+    size = MICROSECONDS_A_DAY if days else 1_000 if pa.types.is_date64(kind) else _STAMPS[kind.unit]
+    far = (counts < -(-FIRST_MOMENT // size)) | (counts > LAST_MOMENT // size)
+    return np.where(far, 0, counts.astype(np.int64)) * size, missing | far
+
+
+def _days(microseconds: Any) -> Any:
+    return microseconds.astype(np.float64) / float(MICROSECONDS_A_DAY)
+
+
+def _moment_codes(column: Moment, microseconds: IntArray, missing: NDArray[np.bool_]) -> Codes:
+    places = microseconds.astype("M8[us]").astype(f"M8[{column.unit}]").astype(np.int64)
+    return to_codes(column, places, missing)
+
+
+def check_flat(column: Modelled, kind: Any) -> None:
+    """A `SchemaError` for a nested column, the one type that no flat value can give to a column."""
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(inner):
+        raise not_flat(column)
+
+
+def not_flat(column: Modelled) -> SchemaError:
+    """What is wrong with a column of lists or records; the names inside a nested type may be values."""
     return SchemaError(
-        f"column {column.name!r} is declared {column.kind}, but the table stores it as {stored}; "
-        "declare the kind it has, or drop it"
+        f"column {column.name!r} is declared {column.kind}, but the table stores it as nested; "
+        "store one value in a cell, or drop the column"
     )

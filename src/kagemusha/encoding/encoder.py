@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.arrow import encode_arrow
+from kagemusha.encoding.arrow import encode_arrow, encode_plain
 from kagemusha.encoding.bins import Span, draw
-from kagemusha.encoding.frames import arrow_column, build_frame, check_names, open_frame
+from kagemusha.encoding.frames import build_frame, check_names, encode_series, open_frame
 from kagemusha.encoding.parse import TextReader
+from kagemusha.encoding.values import plains
 from kagemusha.errors import UsageError
 from kagemusha.schema import Column, Drop, Label, Labelled, Measured, Modelled, Moment, Schema, Surrogate
 from kagemusha.schema.labels import text_of
@@ -43,20 +44,20 @@ class Encoder:
         check_names(opened.columns, self.schema)
         reader = TextReader()
         try:
-            return [encode_arrow(c, arrow_column(opened, c), reader) for c in self.schema.modelled]
+            return [encode_series(opened, c, reader) for c in self.schema.modelled]
         finally:
             reader.close()
 
     def encode_column(self, name: str, values: Any) -> Codes:
-        """Codes of the values (an arrow array or a list) of one column."""
-        import pyarrow as pa
-
+        """Codes of the values of one column: an arrow array, or a list of Python values."""
         column = self.schema[name]
         if not isinstance(column, Modelled):
             raise UsageError(f"column {name!r} is {column.kind}: it has no codes")
         reader = TextReader()
         try:
-            return encode_arrow(column, pa.array(values) if isinstance(values, list) else values, reader)
+            if isinstance(values, list):
+                return encode_plain(column, plains(values), reader)
+            return encode_arrow(column, values, reader)
         finally:
             reader.close()
 
@@ -68,11 +69,11 @@ class Encoder:
         like: Any = "pandas",
         within: Mapping[str, Span] | None = None,
     ) -> Any:
-        """A table of the codes: same columns, types, formats and gaps; dropped columns are absent.
+        """A table of the codes: columns, types, formats and gaps of the schema; dropped columns are absent.
 
-        `like` is "pandas", "polars", "pyarrow", or a frame (an empty one will do) whose library and types to
-        follow. Values are drawn uniformly inside their bins with `rng`, or inside the parts of them that `within`
-        gives for some columns.
+        `like` is "pandas", "polars", "pyarrow", or a frame whose library to use; types follow from the schema alone,
+        since those of a frame hang on single records. Values are drawn uniformly inside their bins with `rng`, or
+        inside the parts of them that `within` gives for some columns.
         """
         if codes.ndim != 2 or codes.shape[1] != len(self.domain):
             raise UsageError(f"codes need two axes and {len(self.domain)} columns, got shape {codes.shape}")
@@ -106,12 +107,31 @@ def _labels(column: Labelled, codes: IntArray) -> Any:
     kinds = {type(label) for label in labels}
     if kinds == {bool}:
         kind = pa.bool_()
-    elif kinds == {int}:
-        kind = pa.int64()
+    elif kinds == {int} and (whole := _whole_type(column)) is not None:
+        kind = whole
     else:
         # Labels of mixed types have one common type: text.
         kind, labels = pa.string(), [text_of(label) for label in column.labels]
     return pa.array([*labels, None], type=kind).take(pa.array(codes))
+
+
+def arrow_type(name: str) -> Any:
+    """The arrow type of a declared `dtype`."""
+    import pyarrow as pa
+
+    return pa.timestamp(name[10:-1]) if name.startswith("timestamp") else pa.type_for_alias(name)
+
+
+def _whole_type(column: Labelled) -> Any:
+    """The type of whole labels; None if there is none that holds them all."""
+    import pyarrow as pa
+
+    if column.dtype is not None:
+        return arrow_type(column.dtype)
+    low, high = min(map(int, column.labels)), max(map(int, column.labels))
+    if low >= -(2**63) and high < 2**63:
+        return pa.int64()
+    return pa.uint64() if low >= 0 and high < 2**64 else None
 
 
 def _measured(column: Measured, codes: IntArray, rng: np.random.Generator, within: Span | None) -> Any:
@@ -120,10 +140,11 @@ def _measured(column: Measured, codes: IntArray, rng: np.random.Generator, withi
     missing = codes >= column.ordinary
     numbers = draw(column, np.where(missing, 0, codes), rng=rng, within=within)
     if not isinstance(column, Moment):
-        return pa.array(numbers, mask=missing)
+        drawn = pa.array(numbers, mask=missing)
+        return drawn if column.dtype is None else drawn.cast(column.dtype)
     moments = numbers.astype(f"M8[{column.unit}]")
     if column.format is None:
-        kind = pa.date32() if column.kind == "date" else pa.timestamp("us")
+        kind = arrow_type(column.dtype or ("date32" if column.kind == "date" else "timestamp[us]"))
         return pa.array(moments.astype("M8[us]"), mask=missing).cast(kind)
     distinct, where = np.unique(moments, return_inverse=True)
     texts = [moment.strftime(column.format) for moment in distinct.astype("M8[us]").astype(object)]

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from kagemusha.encoding.values import object_texts
+from kagemusha.arrays import Codes
+from kagemusha.encoding.arrow import encode_arrow, encode_plain
+from kagemusha.encoding.parse import TextReader
+from kagemusha.encoding.values import plains
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.schema import Column, Integer, Labelled, Modelled, Moment, Schema
+from kagemusha.schema import Column, Modelled, Schema
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -50,15 +53,44 @@ def _some(names: Sequence[str]) -> str:
     return f"column {names[0]!r}{more}"
 
 
-def arrow_column(frame: Any, column: Modelled) -> Any:
-    """One column as arrow. Python objects become texts, each by itself: a type common to all would hang on each."""
+def encode_series(frame: Any, column: Modelled, reader: TextReader) -> Codes:
+    """Codes of one column of an opened frame."""
+    values = column_values(frame, column)
+    if isinstance(values, list):
+        return encode_plain(column, values, reader)
+    return encode_arrow(column, values, reader)
+
+
+def column_values(frame: Any, column: Modelled) -> Any:
+    """One column as an arrow array; as plain values if it holds Python objects, whose common type would hang on each."""
+    import pyarrow as pa
+
     series = frame[column.name]
     native = series.to_native()
-    if str(getattr(native, "dtype", "")) == "object":
-        return object_texts(column, native.to_numpy())
+    dtype = str(getattr(native, "dtype", ""))
+    if dtype.lower() == "object":
+        texts = _texts(native) if dtype == "object" else None
+        return plains(series.to_list()) if texts is None else texts
+    if dtype == "category" and str(native.cat.categories.dtype) == "object":
+        texts, codes = _texts(native.cat.categories), native.cat.codes.to_numpy()
+        if texts is None:
+            return plains(series.to_list())
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), texts)
+    values = None
     with suppress(Exception):
-        return series.to_arrow()
-    return object_texts(column, series.to_list())
+        values = series.to_arrow()
+    if values is None or isinstance(values.type, pa.BaseExtensionType):
+        return plains(series.to_list())
+    return values
+
+
+def _texts(objects: Any) -> Any:
+    """An arrow array of pandas objects that are texts and gaps alone, the usual case; None of any others."""
+    import pyarrow as pa
+
+    with suppress(Exception):  # `plains` would give the same, slowly
+        return pa.array(objects.to_numpy(), type=pa.string(), from_pandas=True)
+    return None
 
 
 def library_of(like: Any) -> str:
@@ -72,7 +104,7 @@ def library_of(like: Any) -> str:
 
 
 def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any) -> Any:
-    """A native frame of arrow arrays; types follow the schema, never the values drawn."""
+    """A native frame of arrow arrays; types follow from the schema alone, the library from `like`."""
     import pyarrow as pa
 
     library = library_of(like)
@@ -80,52 +112,27 @@ def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any)
     if library == "polars":
         import polars as pl
 
-        native: Any = pl.from_arrow(table)
-    elif library == "pandas":
-        native = _to_pandas(table, columns)
-    else:
-        native = table
-    return native if isinstance(like, str) else _same_types(native, like, columns)
+        return pl.from_arrow(table)
+    return _to_pandas(table, columns) if library == "pandas" else table
 
 
 def _to_pandas(table: Any, columns: Sequence[Column]) -> Any:
     import pandas as pd
 
-    nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype()}
     series = {}
     for column in columns:
         one = table.select([column.name])
-        gaps = bool(getattr(column, "missing", False))
-        types = nullable.get(str(one.schema.field(0).type)) if gaps else None
-        mapper = (lambda _, wanted=types: wanted) if types is not None else None
+        mapper = _nullable if getattr(column, "missing", False) else None
         series[column.name] = one.to_pandas(date_as_object=False, types_mapper=mapper)[column.name]
     return pd.DataFrame(series)
 
 
-def _same_types(native: Any, like: Any, columns: Sequence[Column]) -> Any:
-    """Integer widths and date types as in the frame that came in, where they can hold what was drawn."""
-    import narwhals as nw
+def _nullable(kind: Any) -> Any:
+    """The pandas type that holds gaps beside whole numbers and booleans."""
+    import pandas as pd
+    import pyarrow as pa
 
-    frame, model = nw.from_native(native), open_frame(like)
-    for column in columns:
-        if not isinstance(column, Integer | Moment | Labelled) or column.name not in model.columns:
-            continue
-        wanted, have = model.schema[column.name], frame.schema[column.name]
-        whole = wanted.is_integer() and have.is_integer()
-        alike = whole or (wanted.is_temporal() and have.is_temporal())
-        if wanted == have or not alike or (whole and not _holds(wanted, column)):
-            continue
-        try:
-            frame = frame.with_columns(nw.col(column.name).cast(wanted))
-        except Exception:  # a type too narrow for the declared domain keeps the wider one
-            continue
-    return frame.to_native()
-
-
-def _holds(kind: Any, column: Integer | Moment | Labelled) -> bool:
-    """Whether an integer type holds every number of the declared domain; a cast would wrap what it does not hold."""
-    import numpy as np
-
-    numbers = column.labels if isinstance(column, Labelled) else (column.low, column.high)
-    held = np.iinfo(str(kind).lower())
-    return all(held.min <= int(number) <= held.max for number in numbers)
+    if pa.types.is_integer(kind):
+        name = str(kind)
+        return pd.array([], dtype=("UInt" if name[0] == "u" else "Int") + name.removeprefix("u")[3:]).dtype
+    return pd.BooleanDtype() if pa.types.is_boolean(kind) else None

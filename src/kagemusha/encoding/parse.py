@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.schema.spelling import (
+    DATE_TIME,
+    DATE_TIME_LENGTH,
+    FALSE,
+    MICROSECONDS_A_DAY,
+    TRUE,
+    ZONE,
+    ZONED_FROM,
+)
+from kagemusha.schema.temporal import digits_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,13 +33,13 @@ class TextReader:
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def numbers(self, texts: Any) -> FloatArray:
-        """The number each text of an arrow array says, NaN where it says none."""
+        """The number each text of an arrow array or a list says, NaN where it says none."""
         found = self._run(f"SELECT {number_sql('text')} AS found FROM texts", texts)
         return np.ma.filled(np.ma.asarray(found).astype(np.float64), np.nan)
 
     def moments(self, texts: Any, form: str | None) -> tuple[IntArray, Any]:
-        """Microseconds since 1970 of each text of an arrow array, and a mask of those that are no moment."""
-        found = np.ma.asarray(self._run(f"SELECT epoch_us({moment_sql('text', form)}) AS found FROM texts", texts))
+        """Microseconds since 1970 of each text of an arrow array or a list, and a mask of those that are no moment."""
+        found = np.ma.asarray(self._run(f"SELECT {moment_sql('text', form)} AS found FROM texts", texts))
         return np.ma.filled(found, 0).astype(np.int64), np.ma.getmaskarray(found)
 
     def _run(self, query: str, texts: Any) -> Any:
@@ -38,7 +48,8 @@ class TextReader:
 
         if self._connection is None:
             self._connection = duckdb.connect()
-        self._connection.register("texts", pa.table({"text": texts}))
+        column = pa.array(texts, type=pa.string()) if isinstance(texts, list) else texts
+        self._connection.register("texts", pa.table({"text": column}))
         try:
             return self._connection.execute(query).fetchnumpy()["found"]
         finally:
@@ -52,16 +63,65 @@ class TextReader:
 
 
 def number_sql(text: str) -> str:
-    """DuckDB expression: the number a text says, or NULL."""
-    return f"TRY_CAST({text} AS DOUBLE)"
+    """DuckDB expression: the number a text says (see `schema.spelling`), or NULL."""
+    return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_iso(text))})"
+
+
+def days_sql(microseconds: str) -> str:
+    """DuckDB expression: the number a moment says, its days since 1970."""
+    return f"CAST({microseconds} AS DOUBLE) / {float(MICROSECONDS_A_DAY)!r}e0"
+
+
+def plain_moment_sql(text: str, form: str | None) -> str:
+    """DuckDB expression: microseconds since 1970 of a text that is just as the format (none: ISO 8601) says, or NULL.
+
+    `epoch_us` of a moment that is not finite is NULL.
+    """
+    if form is None:
+        # Whether DuckDB's own cast heeds a zone depends on its version.
+        zoned = f"length({text}) >= {ZONED_FROM} AND regexp_matches({text}, '{ZONE}$')"
+        return f"epoch_us(CASE WHEN NOT ({zoned}) THEN TRY_CAST({text} AS TIMESTAMP) END)"
+    found = f"try_strptime({text}, {quote(form)})"
+    width = digits_of(form)
+    return f"epoch_us({found if width is None else f'CASE WHEN length({text}) = {width} THEN {found} END'})"
 
 
 def moment_sql(text: str, form: str | None) -> str:
-    """DuckDB expression: the timestamp a text says in a format (none: ISO 8601), or NULL."""
-    moment = f"TRY_CAST({text} AS TIMESTAMP)" if form is None else f"try_strptime({text}, {quote(form)})"
-    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
+    """DuckDB expression: microseconds since 1970 of what a text says, in the format or otherwise, or NULL."""
+    number = f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)})"
+    width = None if form is None else digits_of(form)
+    if form is None or width is None:
+        return f"coalesce({plain_moment_sql(text, form)}, {_iso(text)}, {_days_to_stamp(number)})"
+    # Tables that take such dates for numbers drop leading zeros, and write .0 once there is a gap.
+    whole = f"{number} >= 0 AND {number} < 1e{width} AND {number} = floor({number})"
+    digits = f"CASE WHEN {whole} THEN lpad(CAST(CAST({number} AS BIGINT) AS VARCHAR), {width}, '0') END"
+    padded = f"epoch_us(try_strptime({digits}, {quote(form)}))"
+    return f"coalesce({plain_moment_sql(text, form)}, {padded}, {_iso(text)})"
 
 
 def quote(text: str) -> str:
     """A text as SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _truth(text: str) -> str:
+    true, false = (", ".join(map(quote, words)) for words in (TRUE, FALSE))
+    return f"CASE WHEN {text} IN ({true}) THEN 1e0 WHEN {text} IN ({false}) THEN 0e0 END"
+
+
+def _iso(text: str) -> str:
+    """Microseconds since 1970 of an ISO 8601 text (see `schema.spelling`), or NULL."""
+    zone = f"CASE WHEN length({text}) >= {ZONED_FROM} THEN regexp_extract({text}, '{ZONE}$', 0) ELSE '' END"
+    local = f"substr({text}, 1, length({text}) - length({zone}))"
+    stamp = f"epoch_us(TRY_CAST(substr({local}, 1, {DATE_TIME_LENGTH}) AS TIMESTAMP))"
+    hours, minutes = (f"regexp_extract({zone}, '{ZONE}$', {group})" for group in (1, 2))
+    shift = (
+        f"coalesce(TRY_CAST({hours} AS BIGINT), 0) * 60 "
+        f"+ coalesce(TRY_CAST(left({hours}, 1) || {minutes} AS BIGINT), 0)"
+    )
+    return f"CASE WHEN regexp_full_match({local}, '{DATE_TIME}') THEN {stamp} - ({shift}) * 60000000 END"
+
+
+def _days_to_stamp(number: str) -> str:
+    near = f"abs({number}) <= 1e8 AND {number} = floor({number})"
+    return f"CASE WHEN {near} THEN CAST({number} AS BIGINT) * {MICROSECONDS_A_DAY} END"

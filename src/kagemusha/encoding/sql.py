@@ -1,139 +1,188 @@
-"""The code of a column as a DuckDB expression: the twin of the numpy path, for files too large to load."""
+"""What is read of a table in DuckDB's SQL, for files too large to load: the twin of `reference.code_of`.
+
+DuckDB reads what nearly all cells hold: labels, looked up by hashing as values of an ENUM type that is made before the
+query runs; numbers; dates in the column's own format. Any other text comes out as it is and is read as that of a frame
+is, and numbers become codes as those of a frame do. A query has three levels, so that nothing is worked out twice: p,
+the plain form of a value; v, what it was read as; and t, the text itself if it was read as nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from kagemusha.encoding.bins import own_codes
-from kagemusha.encoding.parse import moment_sql, number_sql, quote
-from kagemusha.errors import SchemaError
-from kagemusha.schema import Integer, Labelled, Measured, Modelled, Moment
+import numpy as np
 
-Stored = Literal["text", "integer", "float", "boolean", "date", "timestamp", "zoned", "nested"]
-"""How a table stores a column."""
+from kagemusha.arrays import Codes
+from kagemusha.encoding.arrow import encode_arrow, not_flat
+from kagemusha.encoding.bins import code_type, to_codes
+from kagemusha.encoding.parse import TextReader, days_sql, plain_moment_sql, quote
+from kagemusha.encoding.values import FIRST_MOMENT, FIRST_NANOSECOND, GAPS, LAST_MOMENT
+from kagemusha.schema import Labelled, Measured, Modelled, Moment
+from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 
-MICROSECONDS = {"D": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
+Stored = Literal[
+    "text", "binary", "integer", "float", "decimal", "boolean",
+    "date", "timestamp", "milliseconds", "nanoseconds", "zoned", "other", "nested",
+]  # fmt: skip
+"""How a table stores a column; milliseconds are whole numbers since 1970."""
+
+TEXTS = ("text", "binary", "other")
+MOMENTS = ("date", "timestamp", "milliseconds", "nanoseconds", "zoned")
+
+UNITS = {"D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "us": 1}
 
 
-def sql_expression(column: Modelled, stored: Stored = "text", source: str | None = None) -> str:
-    """DuckDB expression for the code of a column; it is never NULL.
+@dataclass(frozen=True)
+class Query:
+    """Statements to run first, a query over the raw table, and what makes codes of its batches."""
 
-    `stored` says how the table stores the column, `source` under which SQL identifier (its name, if not said).
-    """
-    name = identifier(column.name) if source is None else source
-    check_stored(column, stored)
-    if isinstance(column, Labelled):
-        return _labelled(column, as_text(name, stored))
-    assert isinstance(column, Measured)
+    columns: tuple[Modelled, ...]
+    setup: tuple[str, ...]
+    levels: tuple[str, ...]
+
+    def over(self, scan: str) -> str:
+        """The query over a FROM clause."""
+        query = scan
+        for level in self.levels:
+            query = f"(SELECT {level} FROM {query})"
+        return query[1:-1]
+
+    def codes(self, batch: Any, reader: TextReader) -> list[Codes]:
+        """Codes of every column from an arrow batch of what the query gives."""
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return [_codes(c, found[f"v{at}"], found.get(f"t{at}"), reader) for at, c in enumerate(self.columns)]
+
+
+def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
+    """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
+    columns: list[Modelled] = []
+    types: dict[str, Iterable[str]] = {}
+    levels: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for at, (column, stored, source) in enumerate(fields):
+        columns.append(column)
+        p, v, t = f"p{at}", f"v{at}", f"t{at}"
+        plain = plain_sql(column, stored, source)
+        as_text = stored in TEXTS or (isinstance(column, Moment) and stored not in MOMENTS)
+        if not as_text:
+            value, rest = _number(column, stored, p), ""
+        else:
+            plain = f"CAST({plain} AS VARCHAR)"
+            value = _read(column, p, types)
+            # Where no label says a number, nothing is left to be read.
+            settled = isinstance(column, Labelled) and not column.numbers
+            rest = "" if settled else f", CASE WHEN {v} IS NULL AND {p} <> '' THEN {p} END AS {t}"
+        last = f"{_lattice(column.unit, v)} AS {v}" if isinstance(column, Moment) else v
+        for level, step in zip(levels, (f"{plain} AS {p}", f"{p}, {value} AS {v}", last + rest), strict=True):
+            level.append(step)
+    setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, words))})" for name, words in types.items())
+    return Query(tuple(columns), setup, tuple(", ".join(level) for level in levels))
+
+
+def plain_sql(column: Modelled, stored: Stored, source: str) -> str:
+    """DuckDB expression for the plain form of a stored value: text, number, or the microseconds of a moment."""
+    if stored == "nested":
+        raise not_flat(column)
+    if stored in MOMENTS:
+        stamp = _microseconds(source, stored)
+        if not isinstance(column, Labelled):
+            return stamp
+        # A moment too far away is no label, but it is there.
+        return f"CASE WHEN {source} IS NOT NULL THEN coalesce({stamp}, {LAST_MOMENT + 1}) END"
+    if stored in TEXTS:
+        readable = {"text": source, "binary": f"TRY(decode({source}))", "other": "NULL"}[stored]
+        # What is there but no text is a text that nothing reads.
+        plain = f"CAST({readable} AS VARCHAR)"
+        return plain if stored == "text" else f"CASE WHEN {source} IS NOT NULL THEN coalesce({plain}, chr(0)) END"
+    if stored == "decimal":
+        # Through its digits: those say which float64 is nearest, and a division might not.
+        return f"CAST(CAST({source} AS VARCHAR) AS DOUBLE)"
+    return source if stored == "integer" else f"CAST({source} AS {'INTEGER' if stored == 'boolean' else 'DOUBLE'})"
+
+
+def _number(column: Modelled, stored: Stored, plain: str) -> str:
+    """What a number or moment says in a column; NULL if it is missing."""
+    if stored in MOMENTS:
+        value = plain if isinstance(column, Moment) else days_sql(plain)
+        near = f"{plain} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
+        return value if isinstance(column, Labelled) else f"CASE WHEN {near} THEN {value} END"
+    return f"CASE WHEN NOT isnan({plain}) THEN {plain} END" if stored == "float" else f"CAST({plain} AS DOUBLE)"
+
+
+def _read(column: Modelled, text: str, types: dict[str, Iterable[str]]) -> str:
+    """What DuckDB reads a text as; NULL if that is to be read otherwise. ENUM types it takes are added to `types`."""
     if isinstance(column, Moment):
-        return _binned(column, _lattice(column.unit, _as_moment(column, name, stored)))
-    return _binned(column, number_sql(name) if stored == "text" else f"CAST({name} AS DOUBLE)")
-
-
-def check_stored(column: Modelled, stored: Stored) -> None:
-    """A `SchemaError` where a column of this kind cannot be stored so."""
-    unfit: tuple[Stored, ...] = ("nested",)
-    if isinstance(column, Moment):
-        unfit = ("nested", "float", "boolean")
-    elif isinstance(column, Measured):
-        unfit = ("nested", "date", "timestamp", "zoned")
-    if stored in unfit:
-        raise SchemaError(
-            f"column {column.name!r} is declared {column.kind}, but the table stores it as {stored}; "
-            "declare the kind it has, or drop it"
-        )
-
-
-def identifier(name: str) -> str:
-    """A column name as SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def as_text(name: str, stored: Stored) -> str:
-    """DuckDB expression: the text under which a stored value is looked up among labels, NULL if it is missing."""
-    if stored == "text":
-        return f"CAST({name} AS VARCHAR)"
-    if stored == "boolean":
-        return f"CASE WHEN {name} THEN 'true' WHEN NOT {name} THEN 'false' END"
-    if stored == "float":
-        number = f"CAST({name} AS DOUBLE)"
-        whole = f"abs({number}) < {2**53} AND {number} = floor({number})"
-        return (
-            f"CASE WHEN isnan({number}) THEN NULL WHEN {whole} THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) "
-            f"ELSE CAST({number} AS VARCHAR) END"
-        )
-    return f"CAST({name} AS VARCHAR)"
-
-
-def _as_moment(column: Moment, name: str, stored: Stored) -> str:
-    if stored in ("text", "integer"):
-        return moment_sql(as_text(name, stored), column.format)
-    # The cast of a zoned timestamp would depend on the zone of this machine.
-    zoned = stored == "zoned"
-    moment = f"make_timestamp(epoch_us({name}))" if zoned else f"TRY_CAST({name} AS TIMESTAMP)"
-    if zoned:
-        return f"CASE WHEN isfinite({name}) THEN {moment} END"
-    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
-
-
-def _labelled(column: Labelled, text: str) -> str:
-    """Look the text up by hashing: a cast to an enum of the accepted texts, then from position to code."""
-    texts = column.texts
-    spellings = sorted(texts, key=texts.__getitem__)
-    accepted = ", ".join(quote(spelling) for spelling in spellings)
-    position = f"CAST(enum_code(TRY_CAST({text} AS ENUM({accepted}))) AS INTEGER)"
-    codes = [texts[spelling] for spelling in spellings]
-    if codes == list(range(len(codes))):
-        code = f"coalesce({position}, {column.stray_code})"
+        return plain_moment_sql(text, column.format)
+    if not isinstance(column, Labelled):
+        return f"TRY_CAST({text} AS DOUBLE)"
+    words = list(column.texts)
+    if list(column.texts.values()) == list(range(len(words))):
+        types[f"labels_{text}"] = words
+        exact = f"CAST(enum_code(TRY_CAST({text} AS labels_{text})) AS INTEGER)"
     else:
-        found = _tree(position, [codes.index(code) for code in range(codes[-1] + 1)], 0)
-        code = f"CASE WHEN {position} IS NULL THEN {column.stray_code} ELSE {found} END"
-    if column.empty_code == column.stray_code:
-        return code
-    empty = f"{text} IS NULL" if "" in texts else f"{text} IS NULL OR {text} = ''"
-    return f"CASE WHEN {empty} THEN {column.empty_code} ELSE {code} END"
+        cases = (f"WHEN {text} IN ({_words(column, code)}) THEN {code}" for code in (0, 1))
+        exact = f"CASE {' '.join(cases)} END"
+    gap = f"CASE WHEN {text} IS NULL OR {text} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
+    return f"coalesce({exact}, {gap}{'' if column.numbers else f', {column.stray_code}'})"
 
 
-def _lattice(unit: str, moment: str) -> str:
-    """Whole units from 1970 to a timestamp, rounded down."""
+def _words(column: Labelled, code: int) -> str:
+    return ", ".join(quote(text) for text, own in column.texts.items() if own == code)
+
+
+def _microseconds(name: str, stored: Stored) -> str:
+    """Microseconds since 1970 of a stored moment, in UTC where it has a zone; NULL if it is missing or too far away."""
+    if stored == "nanoseconds":
+        return f"CASE WHEN epoch_ns({name}) >= {FIRST_NANOSECOND} THEN {_floored(f'epoch_ns({name})', 1_000)} END"
+    if stored == "milliseconds":
+        return f"CASE WHEN {name} BETWEEN {-(-FIRST_MOMENT // 1_000)} AND {LAST_MOMENT // 1_000} THEN {name} * 1000 END"
+    # The cast of a zoned timestamp would depend on the zone of this machine.
+    return f"epoch_us({name})" if stored == "zoned" else f"epoch_us(TRY_CAST({name} AS TIMESTAMP))"
+
+
+def _lattice(unit: str, stamp: str) -> str:
+    """Whole units from 1970 to a moment given in microseconds, rounded down."""
+    if unit in UNITS:
+        return _floored(stamp, UNITS[unit])
+    moment = f"make_timestamp({stamp})"
     if unit == "Y":
         return f"(year({moment}) - 1970)"
-    if unit == "M":
-        return f"((year({moment}) - 1970) * 12 + month({moment}) - 1)"
-    size, stamp = MICROSECONDS[unit], f"epoch_us({moment})"
+    return f"((year({moment}) - 1970) * 12 + month({moment}) - 1)"
+
+
+def _floored(count: str, size: int) -> str:
     # `//` rounds towards zero, so the remainder is made positive first.
-    return stamp if size == 1 else f"(({stamp} - (({stamp} % {size}) + {size}) % {size}) // {size})"
+    return count if size == 1 else f"(({count} - (({count} % {size}) + {size}) % {size}) // {size})"
 
 
-def _binned(column: Measured, number: str) -> str:
-    low, high = _number(column.low), _number(column.high)
-    empty = f"{number} IS NULL" if isinstance(column, Moment) else f"{number} IS NULL OR isnan({number})"
-    cases = f"WHEN {empty} THEN {column.empty_code}"
-    if column.out_of_domain == "missing":
-        cases += f" WHEN {number} < {low} OR {number} > {high} THEN {column.missing_code}"
-    if own_codes(column):
-        code = f"CAST(floor(greatest({low}, least({high}, {number}))) - {low} AS INTEGER)"
-    elif isinstance(column, Integer) and column.bins and (width := column.high - column.low + 1) < 2**26:
-        # The bin i with width * i // bins <= x - low, solved for i: exact in float64 for such widths, and
-        # faster than halving.
-        clipped = f"floor(greatest({low}.0e0, least({high}.0e0, {number})))"
-        code = f"CAST(floor((({clipped} - {column.low - 1}) * {column.bins} - 1) / {width}) AS INTEGER)"
+def _codes(column: Modelled, values: Any, texts: Any, reader: TextReader) -> Codes:
+    """Codes of what was read, and of the texts that are still to be read."""
+    import pyarrow as pa
+
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
+    if isinstance(column, Labelled):
+        if pa.types.is_integer(values.type):
+            codes: Codes = numbers.astype(code_type(column.size))
+        else:
+            codes = _numbered(column, numbers)
+            codes[missing] = column.empty_code
     else:
-        code = _tree(number, column.starts.tolist(), 0)
-    return f"CASE {cases} ELSE {code} END"
+        assert isinstance(column, Measured)
+        codes = to_codes(column, numbers, missing | np.isnan(numbers))
+    if texts is not None and texts.null_count < len(texts):
+        codes[texts.is_valid().to_numpy(zero_copy_only=False)] = encode_arrow(column, texts.drop_null(), reader)
+    return codes
 
 
-def _tree(number: str, starts: Sequence[Any], first: int) -> str:
-    """Position among rising starts, by halving; numbers below the first start count as the first."""
-    if len(starts) == 1:
-        return str(first)
-    half = len(starts) // 2
-    left = _tree(number, starts[:half], first)
-    right = _tree(number, starts[half:], first + half)
-    return f"CASE WHEN {number} < {_number(starts[half])} THEN {left} ELSE {right} END"
-
-
-def _number(value: Any) -> str:
-    # An exponent makes the literal a DOUBLE; without one DuckDB would read a DECIMAL.
-    return f"{value!r}e0" if isinstance(value, float) and "e" not in repr(value) else repr(value)
+def _numbered(column: Labelled, numbers: Codes) -> Codes:
+    """Codes of the labels that say some numbers."""
+    kind = code_type(column.size)
+    codes = np.full(len(numbers), column.stray_code, dtype=kind)
+    if column.numbers:
+        keys = np.array(sorted(column.numbers))
+        at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        same = keys[at] == numbers
+        codes[same] = np.array([column.numbers[key] for key in keys.tolist()], dtype=kind)[at[same]]
+    return codes

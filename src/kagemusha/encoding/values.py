@@ -1,4 +1,4 @@
-"""Raw Python values as text, each by itself alone.
+"""Raw Python values in one of four plain forms, each by itself alone.
 
 What one record holds must not change how any other record is read: a count that moves by more than one would break
 every guarantee built on it. So columns of Python objects are never given a common type first, which one odd value
@@ -8,58 +8,90 @@ could change for all.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.schema import Measured, Modelled, Moment
+from kagemusha.schema.spelling import (
+    MICROSECONDS_A_DAY,
+    NOT_A_NUMBER,
+    canonical,
+    microseconds_of,
+    moment_text,
+    number_text,
+)
 
 UNREADABLE = "\0"
 """The text of a value that has none. No label, number or date reads so."""
 
+FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
+"""The moments that DuckDB's microseconds hold; those beyond are unreadable everywhere."""
 
-def object_texts(column: Modelled, values: Any) -> Any:
-    """An arrow array of the text of each Python object of a column (a numpy array or a list)."""
-    import pyarrow as pa
-
-    with suppress(Exception):  # texts and gaps alone, the usual case: `raw_text` would give the same, slowly
-        return pa.array(values, type=pa.string(), from_pandas=True)
-    return pa.array([raw_text(column, value) for value in values], type=pa.string())
+FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
+"""The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
 
-def raw_text(column: Modelled, value: Any) -> str | None:
-    """The text under which a column reads a raw value; None if it is missing."""
-    measured = isinstance(column, Measured) and not isinstance(column, Moment)
-    if measured and isinstance(value, bool | np.bool_):
-        return "1" if value else "0"
-    if isinstance(column, Moment) and isinstance(value, date | np.datetime64) and not is_missing(value):
-        with suppress(Exception):
-            return _moment_text(column, value)
-        return UNREADABLE
-    return label_text(value)
+GAPS = ("", *NOT_A_NUMBER)
+"""Texts that stand for a missing value; the empty one may be a declared category instead."""
 
 
-def label_text(value: Any) -> str | None:
-    """The text under which a raw value is looked up among declared labels; None if it is missing."""
-    if is_missing(value):
-        return None
+class Instant(NamedTuple):
+    """A point in time (of a date, its midnight), without zone or in UTC."""
+
+    microseconds: int
+
+
+Plain = str | float | Instant | None
+"""A text, a number, a moment, or nothing: all that a cell of a table can say."""
+
+_UNITS = {"W": 7 * MICROSECONDS_A_DAY, "D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000,
+          "ms": 1_000, "us": 1}  # fmt: skip
+_FINE = {"ns": 1_000, "ps": 10**6, "fs": 10**9, "as": 10**12}
+
+
+def plain(value: Any) -> Plain:
+    """The plain form of any Python, numpy or pandas scalar; whatever the value, it raises nothing."""
     if isinstance(value, str):
         # Half a surrogate pair is no text that a file could hold.
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating | Decimal):
-        number = float(value)
-        whole = abs(number) < 2**53 and number == int(number)
-        return str(int(number)) if whole else repr(number)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return str(value) if value.isascii() else value.encode("utf-8", "replace").decode()
+    if is_missing(value):
+        return None
     with suppress(Exception):
-        return str(value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value)
+        if isinstance(value, bool | np.bool_ | int | float | np.integer | np.floating | Decimal):
+            return _number(value)
+        if isinstance(value, complex | np.complexfloating):  # one makes complex numbers of a whole column
+            return None if math.isnan(value.real) else _number(value.real) if value.imag == 0 else UNREADABLE
+        if isinstance(value, date):
+            return instant(microseconds_of(value))
+        if isinstance(value, np.datetime64):
+            return instant(_numpy_microseconds(value))
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, time):
+            return str(value).rstrip("0") if value.microsecond else str(value)
+        if not isinstance(value, timedelta | np.timedelta64):
+            return str(value)
     return UNREADABLE
+
+
+def plains(values: Sequence[Any]) -> list[Plain]:
+    """The plain form of each value."""
+    return [plain(value) for value in values]
+
+
+def label_text(value: Plain) -> str | None:
+    """One text for a plain value, whatever form a table gave it; None if it is missing."""
+    if isinstance(value, Instant):
+        with suppress(OverflowError):
+            return moment_text(value.microseconds)
+        return UNREADABLE
+    if isinstance(value, str):
+        return None if value in GAPS else canonical(value)
+    return None if value is None or math.isnan(value) else number_text(value)
 
 
 def is_missing(value: Any) -> bool:
@@ -73,13 +105,21 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
 
 
-def _moment_text(column: Moment, value: Any) -> str:
-    """A native date or time as the column's own texts are written; with a zone, as in UTC."""
-    moment = value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    if column.format is not None:
-        return str(moment.strftime(column.format))
-    return datetime.isoformat(moment, sep=" ", timespec="microseconds")
+def instant(microseconds: int) -> Instant | str:
+    """The moment so many microseconds after 1970, if it is not too far away."""
+    return Instant(microseconds) if FIRST_MOMENT <= microseconds <= LAST_MOMENT else UNREADABLE
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value) + 0.0  # never -0.0
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _numpy_microseconds(value: Any) -> int:
+    unit, step = np.datetime_data(value.dtype)
+    if unit in ("Y", "M"):
+        value, unit, step = value.astype("M8[D]"), "D", 1
+    count = int(value.astype(np.int64)) * step
+    return count * _UNITS[unit] if unit in _UNITS else count // _FINE[unit]

@@ -22,6 +22,9 @@ _SIGNS = {"&": "and", "&&": "and", "|": "or", "||": "or"}
 """How programmers write the words."""
 
 _KEYWORDS = {"and", "or", "not", "in", "is", "missing", "null", "between", "true", "false"}
+DEEPEST = 100
+"""Parentheses and nots that may stand inside one another."""
+
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
 
@@ -99,6 +102,7 @@ class _Parser:
             self._tokens.append((kind, value, match.start(match.lastgroup)))
             place = match.end()
         self._at = 0
+        self._depth = 0
 
     def whole(self) -> Condition:
         condition = self._either()
@@ -136,13 +140,17 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
     def _single(self) -> Condition:
-        if self._take("not"):
-            return negate(self._single())
-        if self._take("("):
-            condition = self._either()
+        negated = self._take("not")
+        if not negated and not self._take("("):
+            return self._comparison(self._name())
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise UsageError(f"where: more than {DEEPEST} parentheses or nots stand inside one another")
+        condition = negate(self._single()) if negated else self._either()
+        if not negated:
             self._need(")")
-            return condition
-        return self._comparison(self._name())
+        self._depth -= 1
+        return condition
 
     def _name(self) -> str:
         kind, value = self._peek()

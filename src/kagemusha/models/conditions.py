@@ -221,9 +221,7 @@ def _labels_that_hold(column: Labelled, test: Compare) -> NDArray[np.bool_]:
 
 
 def _code_of(column: Labelled, value: Any) -> int:
-    wanted = column.texts.get(str(value).lower() if isinstance(value, bool) else str(value))
-    if wanted is None:
-        wanted = next((i for i, one in enumerate(column.labels) if str(one) == str(value)), None)
+    wanted = column.find(value if isinstance(value, str) else float(value))
     if wanted is None:
         shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
         raise UsageError(f"where: {column.name} has no value {value!r}; it has {shown}")

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from kagemusha.schema.columns import Column, Drop
-from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.labels import Boolean, Category, compatible
 from kagemusha.schema.lint import looks_like_identifier
 from kagemusha.schema.numeric import EXACT, Integer, Real
 from kagemusha.schema.temporal import Date, Datetime, Moment
@@ -87,7 +87,7 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
         return _drop(name, NAMES)
     derived = ("kind", "categories", "missing")
     missing = gaps or len(values) < len(distinct)
-    return Category(name, categories=tuple(sorted(values)), missing=missing, derived=derived)
+    return Category(name, categories=compatible(sorted(values)), missing=missing, derived=derived)
 
 
 def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | None = None) -> Column:

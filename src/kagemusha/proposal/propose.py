@@ -13,7 +13,8 @@ from kagemusha.schema.labels import Boolean, Category
 from kagemusha.schema.numeric import Measured
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.temporal import Moment
-from kagemusha.sources.rawfile import RawFile, connect, open_file, shielded
+from kagemusha.sources.engine import shielded
+from kagemusha.sources.rawfile import RawFile, open_file
 
 ROWS = 200_000
 CELLS = 20_000_000
@@ -55,9 +56,9 @@ def _kind_only(column: Column) -> Column:
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
-    with connect() as connection:
+    with file.reading() as (connection, scan):
         # a LIMIT would set memory aside for all columns at once, which thousands of them do not get
-        arrow = shielded(file.path, lambda: _first(connection.sql(f"SELECT * FROM {file.scan()}"), rows))
+        arrow = shielded(file.path, lambda: _first(connection.sql(f"SELECT * FROM {scan}"), rows))
     if not arrow.num_rows:
         raise DataError(f"{file.path}: the file has a header but no rows")
     yield from zip(file.names, arrow.columns, strict=True)

@@ -100,6 +100,8 @@ class Curator:
             return answers
 
         answers = self._release.integers(events, read)
+        for query, event, values in zip(queries, events, answers, strict=True):
+            self._answered(query, event, values)
         return [q.released(v, deviation(e)) for q, v, e in zip(queries, answers, events, strict=True)]
 
     def measure(
@@ -123,8 +125,7 @@ class Curator:
         )
 
         def read(_: Sequence[int]) -> list[bytes]:
-            counted = self._count(query.cliques())
-            values = query.values([counted[clique] for clique in query.cliques()])
+            values = self._exact(query, self._count(query.cliques()))
             scale = 2 * self.unit.sensitivity(query.reach).each / epsilon
             return [json.dumps(options[self._release.noise.noisy_max(values, scale)]).encode()]
 
@@ -133,7 +134,15 @@ class Curator:
             raise LedgerError(
                 f"release {self._release.id}: the stored choice is none of the candidates; use another key"
             )
-        return options.index(chosen)
+        at = options.index(chosen)
+        self._chose(query, event, at)
+        return at
+
+    def _answered(self, query: Query[object], event: GaussianEvent | LaplaceEvent, values: IntArray) -> None:
+        """Told of every answer, for audits that look over the shoulder; a release does nothing with it."""
+
+    def _chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
+        """Told of every choice, likewise."""
 
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.

@@ -8,13 +8,18 @@ every raw value:
   one listed; for a boolean, false), ``"missing"``, or ``"other"`` (a bucket with a declared label);
 * a missing value takes the missing code; where missing is not allowed, the place of a value outside the
   domain (for numbers and dates, the lowest bin);
-* text that cannot be read as a number or a date counts as missing. Empty text is missing, unless the empty
-  text is a declared category. Text is compared exactly: nothing is stripped, case counts.
+* what cannot be read as a number or a date counts as missing, and so do empty text, unless the empty text is a
+  declared category, and the text NaN;
+* text is compared exactly: nothing is stripped, case counts. What is no category as it is spelt but says the same
+  number as one (`spelling.py`: 1.0 and true say 1, a date says its day) is that category.
+
+No type in which a table stores a column changes this: each value is read as if it stood alone.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal, NoReturn, get_args
 
@@ -22,6 +27,13 @@ from kagemusha.errors import SchemaError
 
 OutOfDomain = Literal["clip", "missing", "other"]
 """Where a value outside the declared domain is counted."""
+
+INTEGER_TYPES = {
+    f"{sign}int{bits}": (0 if sign else -(2 ** (bits - 1)), 2 ** (bits if sign else bits - 1) - 1)
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+"""The types of whole numbers that output may have, and the numbers each of them holds."""
 
 MAX_CODES = 10_000_000
 """More codes than any marginal could use; a declaration beyond it is a mistake."""
@@ -42,7 +54,7 @@ class Column(ABC):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"column {self.name!r}: the name must be a text of at least one character")
-        if isinstance(self.derived, str) or not all(isinstance(field, str) for field in self.derived):
+        if not isinstance(self.derived, tuple | list) or not all(isinstance(field, str) for field in self.derived):
             self.fail("derived", self.derived, "a list of field names")
         object.__setattr__(self, "derived", tuple(self.derived))
         known = ("kind", *self.fields)
@@ -57,8 +69,7 @@ class Column(ABC):
 
     def fail(self, field: str, given: object, allowed: str) -> NoReturn:
         """Raise the error for one wrong field; declared values are public, so the given one is shown."""
-        shown = repr(given) if len(repr(given)) <= 80 else repr(given)[:77] + "..."
-        raise SchemaError(f"column {self.name!r}: {field} = {shown} is not allowed; it must be {allowed}")
+        raise SchemaError(f"column {self.name!r}: {field} = {shown(given)} is not allowed; it must be {allowed}")
 
     def _check_flag(self, field: str) -> None:
         if not isinstance(getattr(self, field), bool):
@@ -81,6 +92,8 @@ class Modelled(Column):
     _: KW_ONLY
     missing: bool = False
     out_of_domain: OutOfDomain | None = None
+    dtype: str | None = None
+    """The type of the column in the output, in arrow's words; nothing but the schema decides it."""
 
     rules: ClassVar[tuple[OutOfDomain, ...]]
     """The out-of-domain rules this kind understands, the default first."""
@@ -95,6 +108,19 @@ class Modelled(Column):
             self.fail("out_of_domain", self.out_of_domain, " or ".join(map(repr, self.rules)) + why)
         if self.out_of_domain == "missing" and not self.missing:
             self.fail("out_of_domain", "missing", "another rule, or missing = true beside it")
+        if self.dtype is not None and "dtype" not in self.fields:
+            self.fail("dtype", self.dtype, f"left out: kind {self.kind} has one type only")
+
+    def _check_dtype(self, types: Mapping[str, tuple[int, int]], numbers: Iterable[int]) -> None:
+        """Whether the declared type is one of `types` that holds all the numbers the column may show."""
+        if self.dtype is None:
+            return
+        shows = list(numbers)
+        fitting = [name for name, (low, high) in types.items() if all(low <= number <= high for number in shows)]
+        if self.dtype not in fitting:
+            why = " (the others do not hold the domain)" if len(fitting) < len(types) else ""
+            allowed = f"left out or one of {', '.join(fitting)}" if fitting else "left out"
+            self.fail("dtype", self.dtype, f"{allowed}{why}")
 
     def _default_rule(self) -> OutOfDomain:
         return self.rules[0]
@@ -153,3 +179,12 @@ class Surrogate(Column):
     def _validate(self) -> None:
         self._check_text("prefix")
         self._check_count("digits", 1, 18)
+
+
+def shown(given: object) -> str:
+    """A declared value as an error message shows it: shortened, whatever it is."""
+    try:
+        text = repr(given)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        return "(a value too long to show)"
+    return text if len(text) <= 80 else text[:77] + "..."

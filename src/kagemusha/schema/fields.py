@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from kagemusha.errors import SchemaError
-from kagemusha.schema.columns import Column, Drop, Surrogate
+from kagemusha.schema.columns import Column, Drop, Surrogate, shown
 from kagemusha.schema.labels import Boolean, Category
 from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.temporal import Date, Datetime
@@ -28,7 +28,7 @@ def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
     if kind is None:
         raise SchemaError(f"column {name!r}: kind is missing; it must be one of {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise SchemaError(f"column {name!r}: kind = {kind!r} is not known{did_you_mean(kind, KINDS)}")
+        raise SchemaError(f"column {name!r}: kind = {shown(kind)} is not known{did_you_mean(kind, KINDS)}")
     known = (*KINDS[kind].fields, "derived")
     for field in given:
         if field not in known:
@@ -38,14 +38,14 @@ def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
 
 def column_to_fields(column: Column) -> dict[str, Any]:
     """The fields that describe the column, defaults that say nothing left out."""
-    shown: dict[str, Any] = {"kind": column.kind}
+    listed: dict[str, Any] = {"kind": column.kind}
     for field in column.fields:
         value = getattr(column, field)
         if value is not None and not (field == "other" and getattr(column, "out_of_domain", None) != "other"):
-            shown[field] = list(value) if isinstance(value, tuple) else value
+            listed[field] = list(value) if isinstance(value, tuple) else value
     if column.derived:
-        shown["derived"] = list(column.derived)
-    return shown
+        listed["derived"] = list(column.derived)
+    return listed
 
 
 def jsonable(value: Any) -> Any:
@@ -57,5 +57,5 @@ def jsonable(value: Any) -> Any:
 
 def did_you_mean(given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
     """The end of an error message: the nearest known name, or all of them."""
-    near = get_close_matches(str(given), list(known), n=1)
+    near = get_close_matches(given, list(known), n=1) if isinstance(given, str) else []
     return f"; did you mean {near[0]!r}?" if near else f"; it must be one of {', '.join(known)}"

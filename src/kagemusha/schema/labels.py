@@ -1,22 +1,25 @@
-"""The kinds whose values are labels: categories and booleans, found in a table of accepted texts."""
+"""The kinds whose values are labels: categories and booleans, found by their text or by the number it says."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from kagemusha.schema.columns import MAX_CODES, Modelled, OutOfDomain
+from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, Modelled, OutOfDomain
+from kagemusha.schema.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
 
 Label = str | int | bool
 """A declared category, in the type the raw table has."""
 
+_TOO_LONG = 10**300
+
 
 @dataclass(frozen=True)
 class Labelled(Modelled):
-    """A column whose raw values are found in a table of accepted texts."""
+    """A column whose raw values are found among labels, by the rule of `find`."""
 
     @property
     @abstractmethod
@@ -26,7 +29,25 @@ class Labelled(Modelled):
     @property
     @abstractmethod
     def texts(self) -> Mapping[str, int]:
-        """Code of every accepted text."""
+        """Code of every text that is accepted as it is."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Mapping[float, int]:
+        """Code of every number that a label says."""
+
+    def find(self, value: str | float) -> int | None:
+        """The code of a text or number, None if it is no label.
+
+        A text is the label that is spelt so. A number, and a text that is spelt like no label but says a number, is
+        the label that says the same number.
+        """
+        if isinstance(value, str):
+            exact = self.texts.get(value)
+            number = number_of(value) if exact is None else None
+        else:
+            exact, number = None, value
+        return exact if number is None else self.numbers.get(number)
 
     @property
     @abstractmethod
@@ -44,7 +65,8 @@ class Category(Labelled):
     """One of a declared list of values (texts, whole numbers or booleans).
 
     With ``out_of_domain = "other"`` (the default) the label `other` stands for everything else. If that label
-    is itself declared, it is that category and no code is added.
+    is itself declared, it is that category and no code is added. `dtype` is the type of whole numbers in the output
+    (int64 if not said).
 
     >>> Category("blood", categories=("A", "B", "AB", "O")).labels
     ('A', 'B', 'AB', 'O', 'other')
@@ -55,29 +77,46 @@ class Category(Labelled):
     other: Label = "other"
 
     kind: ClassVar[str] = "category"
-    fields: ClassVar[tuple[str, ...]] = ("categories", "missing", "out_of_domain", "other")
+    fields: ClassVar[tuple[str, ...]] = ("categories", "missing", "out_of_domain", "other", "dtype")
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("other", "missing", "clip")
 
     def _validate(self) -> None:
         super()._validate()
-        if not isinstance(self.other, str | int):
-            self.fail("other", self.other, "a text, a whole number or a boolean")
+        self._check_label("other", self.other)
         if self.categories is None:
+            if self.dtype is not None:
+                self.fail("dtype", self.dtype, "left out while categories are open: what is found are texts")
             return
-        if isinstance(self.categories, str) or not len(self.categories):
+        if isinstance(self.categories, str | bytes | Mapping | set | frozenset) or not isinstance(
+            self.categories, Iterable
+        ):
             self.fail("categories", self.categories, "a list of at least one value")
         object.__setattr__(self, "categories", tuple(self.categories))
+        if not self.categories:
+            self.fail("categories", [], "a list of at least one value")
         if len(self.categories) > MAX_CODES - 2:
             self.fail("categories", f"{len(self.categories)} values", f"at most {MAX_CODES - 2} values")
-        seen: set[str] = set()
+        seen: dict[str, Label] = {}
         for value in self.categories:
-            if not isinstance(value, str | int):
-                self.fail("categories", value, "texts, whole numbers or booleans")
-            if not _storable(value):
-                self.fail("categories", value, "texts without NUL and without half characters")
-            if text_of(value) in seen:
-                self.fail("categories", value, "a list without repeats (1 and '1' read the same)")
-            seen.add(text_of(value))
+            self._check_label("categories", value)
+            text = canonical(text_of(value))
+            if text in seen:
+                self.fail("categories", value, _unlike(value, seen[text]))
+            seen[text] = value
+        if self.dtype is not None:
+            if not all(_is_whole(label) for label in self.labels):
+                self.fail("dtype", self.dtype, "left out, unless categories (and other) are all whole numbers")
+            self._check_dtype(INTEGER_TYPES, [int(label) for label in self.labels])
+
+    def _check_label(self, field: str, value: object) -> None:
+        if not isinstance(value, str | int):
+            self.fail(field, value, "texts, whole numbers or booleans")
+        if isinstance(value, int) and abs(value) >= _TOO_LONG:
+            self.fail(field, "a number of more than 300 digits", "texts, whole numbers of fewer digits or booleans")
+        if isinstance(value, str) and ("\0" in value or value.encode("utf-8", "ignore").decode() != value):
+            self.fail(field, value, "texts without NUL and without half characters")
+        if value in NOT_A_NUMBER:
+            self.fail(field, value, "another text: tables write missing numbers so; missing = true gives them a place")
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -86,7 +125,7 @@ class Category(Labelled):
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        return {text_of(value): code for code, value in enumerate(self.categories or ())}
+        return {canonical(text_of(value)): code for code, value in enumerate(self.categories or ())}
 
     @property
     def ordinary(self) -> int:
@@ -96,7 +135,7 @@ class Category(Labelled):
     @property
     def other_code(self) -> int | None:
         """The code of the other bucket, if it is one of its own."""
-        added = self.out_of_domain == "other" and text_of(self.other) not in self._positions
+        added = self.out_of_domain == "other" and canonical(text_of(self.other)) not in self._positions
         return self.ordinary if added else None
 
     @property
@@ -106,7 +145,7 @@ class Category(Labelled):
             return self.size - 1
         if self.out_of_domain == "clip":
             return self.ordinary - 1
-        return self._positions.get(text_of(self.other), self.ordinary)
+        return self._positions.get(canonical(text_of(self.other)), self.ordinary)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -116,12 +155,19 @@ class Category(Labelled):
 
     @cached_property
     def texts(self) -> Mapping[str, int]:
-        """Code of every accepted text."""
-        table = {text_of(value): code for code, value in enumerate(self.labels)}
-        for code, value in enumerate(self.labels):
-            for spelling in _spellings(value):
-                table.setdefault(spelling, code)
-        return table
+        """Code of the text of every label, in the order of the codes."""
+        return {text_of(value): code for code, value in enumerate(self.labels)}
+
+    @cached_property
+    def numbers(self) -> Mapping[float, int]:
+        """Code of every number that a label says; of labels that say the same, the one written as tables write it."""
+        plain: dict[float, int] = {}
+        odd: dict[float, int] = {}
+        for text, code in self.texts.items():
+            number = number_of(text)
+            if number is not None:
+                (plain if canonical(text) == number_text(number) else odd).setdefault(number, code)
+        return odd | plain
 
 
 @dataclass(frozen=True)
@@ -157,8 +203,13 @@ class Boolean(Labelled):
 
     @property
     def texts(self) -> Mapping[str, int]:
-        """Code of every accepted text."""
+        """Code of every text that is accepted as it is."""
         return TRUTH
+
+    @property
+    def numbers(self) -> Mapping[float, int]:
+        """One is true, zero is false."""
+        return {0.0: 0, 1.0: 1}
 
 
 def text_of(value: Label) -> str:
@@ -168,17 +219,32 @@ def text_of(value: Label) -> str:
     return str(value)
 
 
-def _storable(value: Label) -> bool:
-    text = str(value)
-    return "\0" not in text and text.encode("utf-8", "ignore").decode() == text
+def compatible(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The labels that one column may declare together: of those that read alike the first."""
+    kept: dict[str, Label] = {}
+    for label in labels:
+        if label not in NOT_A_NUMBER:
+            kept.setdefault(canonical(text_of(label)), label)
+    return tuple(kept.values())
 
 
-def _spellings(value: Label) -> tuple[str, ...]:
-    """Other texts that common writers use for the same value."""
-    if isinstance(value, bool):
-        return (str(value), str(value).upper())
-    # A table with gaps often stores whole numbers as floats, and then 1 is written 1.0.
-    return (f"{value}.0",) if isinstance(value, int) else ()
+def _unlike(value: Label, twin: Label) -> str:
+    """What a category must be that reads like an earlier one."""
+    if text_of(value) == text_of(twin):
+        return "a list without repeats (1 and '1' read the same)"
+    number = number_of(text_of(value))
+    if number is not None and abs(number) >= EXACT_BELOW:
+        return (
+            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
+            "put a letter before such long codes, in the table and here"
+        )
+    return (
+        f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
+    )
+
+
+def _is_whole(label: Label) -> bool:
+    return isinstance(label, int) and not isinstance(label, bool)
 
 
 def _truth_table() -> dict[str, int]:

@@ -10,6 +10,7 @@ from kagemusha.schema.columns import Modelled
 from kagemusha.schema.labels import Category
 from kagemusha.schema.numeric import Measured, Real
 from kagemusha.schema.schema import Schema
+from kagemusha.schema.spelling import number_of
 
 MANY_VALUES = 10_000
 MANY_BINS = 256
@@ -49,7 +50,12 @@ def check(schema: Schema) -> list[Finding]:
         if _NUMBER.fullmatch(column.name):
             findings.append(Finding(column.name, "warning", _HEADLESS))
         if not column.open_fields:
-            texts = [*_size_texts(column.size, column), *_decimal_texts(column), *_comma_texts(column)]
+            texts = [
+                *_size_texts(column.size, column),
+                *_decimal_texts(column),
+                *_comma_texts(column),
+                *_alike_texts(column),
+            ]
             findings += [Finding(column.name, "warning", text) for text in texts]
     return findings
 
@@ -110,3 +116,17 @@ def _comma_texts(column: object) -> list[str]:
     return [
         "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
     ]
+
+
+def _alike_texts(column: object) -> list[str]:
+    if not isinstance(column, Category):
+        return []
+    said: dict[float, str] = {}
+    for text in column.texts:
+        number = number_of(text)
+        if number is not None and said.setdefault(number, text) != text:
+            return [
+                f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the file "
+                "itself, or a frame that holds the column as text"
+            ]
+    return []

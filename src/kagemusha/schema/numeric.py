@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.schema.columns import MAX_CODES, Modelled, OutOfDomain
+from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, Modelled, OutOfDomain
 
 MAX_BINS = 100_000
 """More bins than any marginal could use."""
@@ -80,6 +80,8 @@ class Measured(Modelled):
 class Integer(Measured):
     """Whole numbers from `lower` to `upper`, in `bins` bins, between `edges`, or each its own code.
 
+    `dtype` is the type of the output, such as int16 (int64 if not said).
+
     >>> Integer("age", lower=0, upper=9, bins=3).starts.tolist()
     [0, 3, 6]
     """
@@ -91,7 +93,7 @@ class Integer(Measured):
     edges: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "integer"
-    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "missing", "out_of_domain")
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "missing", "out_of_domain", "dtype")
 
     def _validate(self) -> None:
         super()._validate()
@@ -101,6 +103,7 @@ class Integer(Measured):
                     self.fail(field, value, f"a whole number from {-EXACT} to {EXACT}")
         self._check_ends(self.lower, self.upper, self.edges)
         self._check_bins(self.bins, self.edges)
+        self._check_dtype(INTEGER_TYPES, (-EXACT, EXACT) if self.open_fields else (self.low, self.high))
         if self.open_fields:
             return
         if self.high < self.low:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.schema import toml
-from kagemusha.schema.columns import Column, Modelled
+from kagemusha.schema.columns import Column, Modelled, shown
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.schema.unit import EACH_ROW, Unit
@@ -182,4 +182,4 @@ class Schema:
 
 def _check_version(given: object) -> None:
     if given != VERSION:
-        raise SchemaError(f"version = {given!r} is not known; this program reads version {VERSION}")
+        raise SchemaError(f"version = {shown(given)} is not known; this program reads version {VERSION}")

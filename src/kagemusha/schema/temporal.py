@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, time
 from functools import cached_property
@@ -14,6 +14,19 @@ from numpy.typing import NDArray
 
 from kagemusha.schema.columns import MAX_CODES
 from kagemusha.schema.numeric import Measured, ends, lattice_starts, open_ends
+from kagemusha.schema.spelling import microseconds_of, moment_of
+
+MOST_DIGITS = 15
+"""Digits of whole numbers that are exact in float64."""
+
+_DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "j": 3, "H": 2, "I": 2, "M": 2, "S": 2, "f": 6}
+_EXAMPLE = datetime(2003, 2, 1, 4, 5, 6, 7)
+_STAMPS = {
+    "timestamp[s]": (0, 9999),
+    "timestamp[ms]": (0, 9999),
+    "timestamp[us]": (0, 9999),
+    "timestamp[ns]": (1678, 2261),
+}
 
 # Coarsest first; the finest directive of a format decides the unit (numpy's names for the units).
 UNITS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": "f"}
@@ -23,8 +36,11 @@ UNITS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": 
 class Moment(Measured):
     """Points in time from `lower` to `upper`; `format` is the strptime format of a text column.
 
-    Without a format the column is a native date column, or ISO 8601 text in a text file. Values are rounded down
-    to the unit the format can show, so that what is written is read back into the same bin.
+    Without a format the column is a native date column, or ISO 8601 text in a text file. Native dates and ISO 8601
+    text are read in any case, and so are numbers: as the digits of a format that writes digits alone (%Y%m%d), else as
+    days since 1970.
+    Values are rounded down to the unit the format can show, so that what is written is read back into the same bin.
+    `dtype` is the type of native output, such as timestamp[ms] (if not said, date32 for dates and timestamp[us]).
     """
 
     _: KW_ONLY
@@ -42,9 +58,12 @@ class Moment(Measured):
         "format",
         "missing",
         "out_of_domain",
+        "dtype",
     )
     default_unit: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
+    types: ClassVar[Mapping[str, tuple[int, int]]]
+    """The types that native output may have, and the years each of them holds."""
 
     def _validate(self) -> None:
         super()._validate()
@@ -54,6 +73,9 @@ class Moment(Measured):
             object.__setattr__(self, field, normal if field == "edges" else normal[0])
         self._check_ends(self.lower, self.upper, self.edges)
         self._check_bins(self.bins, self.edges)
+        if self.dtype is not None and self.format is not None:
+            self.fail("dtype", self.dtype, "left out where a format is given: the output is text")
+        self._check_dtype(self.types, (0, 9999) if self.open_fields else (self._year(self.low), self._year(self.high)))
         if self.open_fields:
             return
         if self.high < self.low:
@@ -73,6 +95,17 @@ class Moment(Measured):
             self.fail("format", self.format, "a strptime format of " + " ".join("%" + k for k in known))
         if self.unit not in self.units:
             self.fail("format", self.format, f"a format that fits a {self.kind}")
+        digits = digits_of(self.format)
+        if digits is not None and digits > MOST_DIGITS:
+            self.fail("format", self.format, f"a format with separators, or of at most {MOST_DIGITS} digits: one gap turns "
+                      "a column of such numbers into float64, which keeps no more")  # fmt: skip
+        example = self._shown(_EXAMPLE)
+        if example is None:
+            self.fail("format", self.format, "a format that reads back what it writes")
+        if moment_of(_EXAMPLE.strftime(self.format)) not in (None, microseconds_of(example)):
+            self.fail(
+                "format", self.format, "one whose texts do not look like ISO 8601 (2003-02-01) and mean another date"
+            )
 
     def _parse_end(self, field: str, value: object) -> date:
         try:
@@ -87,13 +120,24 @@ class Moment(Measured):
         except ValueError:
             self.fail(field, str(value), "a date such as 2020-01-31 or a datetime without time zone")
         if self.format is not None:
-            shown = datetime.strptime(moment.strftime(self.format), self.format)
-            if self._number(shown) != self._number(moment):
+            shown = self._shown(moment)
+            if shown is None or self._number(shown) != self._number(moment):
                 self.fail(field, str(value), f"a moment that the format {self.format!r} can show")
         return self._normal(moment)
 
+    def _shown(self, moment: datetime) -> datetime | None:
+        """What is left of a moment when the format has shown it; None if its own text cannot be read."""
+        form = self.format or ""
+        try:
+            return datetime.strptime(moment.strftime(form), form)
+        except (ValueError, re.error):
+            return None
+
     def _normal(self, moment: datetime) -> date:
         return moment
+
+    def _year(self, number: int) -> int:
+        return 1970 + int(np.array([number]).astype(f"M8[{self.unit}]").astype("M8[Y]").astype(np.int64)[0])
 
     @property
     def unit(self) -> str:
@@ -134,9 +178,21 @@ class Moment(Measured):
                 pass
         return self._number(datetime.fromisoformat(text))
 
+    def place(self, microseconds: int) -> int:
+        """The place on the lattice of a moment so many microseconds after 1970, rounded down."""
+        stamp = np.array([microseconds], dtype=np.int64).astype("M8[us]")
+        return int(stamp.astype(f"M8[{self.unit}]").astype(np.int64)[0])
+
     def _number(self, moment: date | None) -> int:
-        microseconds = np.array([moment or date(1970, 1, 1)], dtype="M8[us]")
-        return int(microseconds.astype(f"M8[{self.unit}]").astype(np.int64)[0])
+        return self.place(0 if moment is None else microseconds_of(moment))
+
+
+def digits_of(form: str) -> int | None:
+    """How many digits a format writes, if it writes nothing else; tables take such dates for numbers."""
+    letters = re.findall(r"%(.)", form)
+    if re.sub(r"%.", "", form) or not all(letter in _DIGITS for letter in letters):
+        return None
+    return sum(_DIGITS[letter] for letter in letters)
 
 
 @dataclass(frozen=True)
@@ -146,6 +202,7 @@ class Date(Moment):
     kind: ClassVar[str] = "date"
     default_unit: ClassVar[str] = "D"
     units: ClassVar[tuple[str, ...]] = ("Y", "M", "D")
+    types: ClassVar[Mapping[str, tuple[int, int]]] = {"date32": (0, 9999), **_STAMPS}
 
     def _normal(self, moment: datetime) -> date:
         return moment.date()
@@ -158,3 +215,4 @@ class Datetime(Moment):
     kind: ClassVar[str] = "datetime"
     default_unit: ClassVar[str] = "s"
     units: ClassVar[tuple[str, ...]] = ("D", "h", "m", "s", "us")
+    types: ClassVar[Mapping[str, tuple[int, int]]] = _STAMPS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -19,6 +20,7 @@ HEADER = """\
 # kind           category | boolean | integer | real | date | datetime | drop | surrogate
 # missing        true if a value may be missing (adds one code)
 # out_of_domain  where values outside the declared domain are counted: "clip", "missing", or "other"
+# dtype          the type of the column in the output, such as "int16" or "timestamp[ms]", if you want one of your own
 # derived        the fields of this column that were taken from the data and that nobody has confirmed yet;
 #                while any is listed the release is not private end to end
 """
@@ -32,7 +34,12 @@ def read(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"this is not valid TOML: {error}") from None
+        trouble = f"this is not valid TOML: {error}"
+    except RecursionError:
+        trouble = "lists or tables are nested too deeply; a schema needs no more than three levels"
+    except ValueError:
+        trouble = f"a whole number has more than {sys.get_int_max_str_digits():,} digits"
+    raise SchemaError(trouble)
 
 
 def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int, unit: Mapping[str, Any]) -> str:

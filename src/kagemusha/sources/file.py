@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.frames import check_names
-from kagemusha.encoding.sql import sql_expression
-from kagemusha.errors import DataError
+from kagemusha.encoding.parse import TextReader
+from kagemusha.encoding.sql import MOMENTS, Stored, codes_query, plain_sql
+from kagemusha.encoding.values import Instant, Plain, plain
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.bounding import bounded_sql, person_sql
-from kagemusha.sources.rawfile import connect, open_file, shielded
+from kagemusha.schema import Category, Clique, Domain, Schema
+from kagemusha.sources.bounding import Bound, Persons
+from kagemusha.sources.engine import shielded
+from kagemusha.sources.rawfile import open_file
 
-CHUNK = 250_000
+CHUNK, LEAST, CELLS = 250_000, 2_048, 25_000_000
+"""Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
+
 KEEP = 512 * 2**20
-SQL_TYPES = {"uint8": "UTINYINT", "uint16": "USMALLINT", "int32": "INTEGER"}
 
 
 class FileSource:
@@ -33,7 +38,11 @@ class FileSource:
         check_names(self._file.names, schema, str(path))
         self._keep = keep
         self._kept: list[list[Codes]] | None = None
-        self._query = self._select()
+        self._stay: NDArray[np.bool_] | None = None
+        self._who: IntArray | None = None
+        places = {name: at for at, name in enumerate(self._file.names)}
+        fields = ((column, places[column.name]) for column in schema.modelled)
+        self._query = codes_query((c, self._file.stored[at], self._file.source(at)) for c, at in fields)
 
     def __repr__(self) -> str:
         return f"FileSource({str(self._file.path)!r})"
@@ -75,68 +84,88 @@ class FileSource:
 
     def records(self) -> tuple[list[Codes], IntArray]:
         """All rows, and whose they are."""
-        if self._schema.unit.column is None:
-            chunks = list(self._chunks())
-            columns = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-            return columns, np.arange(len(columns[0]))
-        numbered = f"SELECT * EXCLUDE (person), dense_rank() OVER (ORDER BY person) - 1 AS number FROM ({self._query})"
-        chunks = list(self._read(numbered))
-        *columns, persons = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
-        return columns, persons.astype(np.int64)
+        columns: list[list[Codes]] = [[np.empty(0, dtype=code_type(size))] for size in self.domain.sizes]
+        for chunk in self._chunks():
+            for parts, column in zip(columns, chunk, strict=True):
+                parts.append(column)
+        whole = [np.concatenate(parts) for parts in columns]
+        if self._who is None:
+            return whole, np.arange(len(whole[0]))
+        return whole, np.unique(self._who, return_inverse=True)[1].astype(np.int64)
 
     def native_like(self) -> Any:
         """Files have no frame of their own; arrow tables hold what they hold."""
         return "pyarrow"
 
-    def _select(self) -> str:
-        """The query of all codes; with a unit column, of the rows that stay, and the person of each at the end."""
-        positions = {name: i for i, name in enumerate(self._file.names)}
-        codes: list[str] = []
-        for column, size in zip(self._schema.modelled, self.domain.sizes, strict=True):
-            at = positions[column.name]
-            expression = sql_expression(column, self._file.stored[at], self._file.source(at))
-            codes.append(f"CAST({expression} AS {SQL_TYPES[code_type(size).name]}) AS k{len(codes)}")
-        unit = self._schema.unit
-        if unit.column is None:
-            return f"SELECT {', '.join(codes)} FROM {self._file.scan()}"
-        at = positions[unit.column]
-        person = person_sql(self._file.source(at), self._file.stored[at])
-        select = f"SELECT {', '.join(codes)}, {person} AS person FROM {self._file.scan()}"
-        return bounded_sql(select, [f"k{i}" for i in range(len(codes))], unit.max_rows)
-
     def _chunks(self) -> Iterator[list[Codes]]:
         if self._kept is not None:
             yield from self._kept
             return
+        keep = None if self._schema.unit.column is None else self._staying()
         kept: list[list[Codes]] = []
         room, rows = self._keep, 0
-        unbounded = self._schema.unit.column is None
-        for columns in self._read(self._query if unbounded else f"SELECT * EXCLUDE (person) FROM ({self._query})"):
+        for columns in self._read():
             rows += len(columns[0])
+            if keep is not None:
+                stay = keep[rows - len(columns[0]) : rows]
+                columns = [column[stay] for column in columns]
             room -= sum(column.nbytes for column in columns)
             if room >= 0:
                 kept.append(columns)
             else:
                 kept.clear()
             yield columns
-        if not rows:
-            raise DataError(f"{self._file.path}: the file has a header but no rows")
+        self._file.check_count(rows)
         if room >= 0:
             self._kept = kept
 
-    def _read(self, query: str) -> Iterator[list[Codes]]:
-        self._file.check_unchanged()
-        with connect() as connection:
-            reader = shielded(self._file.path, lambda: _stream(connection, query))
-            while (batch := shielded(self._file.path, lambda: _next(reader))) is not None:
-                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+    def _staying(self) -> NDArray[np.bool_]:
+        """Which rows stay under the bound of the unit: one pass for who they belong to, one for their codes."""
+        if self._stay is None:
+            unit = self._schema.unit
+            assert unit.column is not None
+            known = Persons()
+            persons = known.number(chain.from_iterable(self._values(unit.column)))
+            bound = Bound(persons, known.names, unit.max_rows)
+            for columns in self._read():
+                bound.add(columns)
+            bound.finish()
+            self._stay, self._who = bound.keep, persons[bound.keep]
+        return self._stay
+
+    def _values(self, name: str) -> Iterator[list[Plain]]:
+        """The plain values of one column, chunk by chunk."""
+        at = self._file.names.index(name)
+        stored = self._file.stored[at]
+        value = plain_sql(Category(name), stored, self._file.source(at))
+        with self._file.reading() as (connection, scan):
+            stream = shielded(self._file.path, lambda: _stream(connection, f"SELECT {value} FROM {scan}", 1))
+            while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
+                yield [as_plain(found, stored) for found in batch.column(0).to_pylist()]
+
+    def _read(self) -> Iterator[list[Codes]]:
+        with self._file.reading() as (connection, scan):
+            for statement in self._query.setup:
+                connection.execute(statement)
+            stream = shielded(self._file.path, lambda: _stream(connection, self._query.over(scan), len(self.domain)))
+            reader = TextReader()
+            try:
+                while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
+                    yield self._query.codes(batch, reader)
+            finally:
+                reader.close()
 
 
-def _stream(connection: Any, query: str) -> Any:
+def as_plain(value: Any, stored: Stored) -> Plain:
+    """A value that `plain_sql` gave as a plain value."""
+    return Instant(value) if stored in MOMENTS and value is not None else plain(value)
+
+
+def _stream(connection: Any, query: str, columns: int) -> Any:
     relation = connection.sql(query)
     # DuckDB 2 renamed the call.
     open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return open_reader(CHUNK)
+    return open_reader(max(LEAST, min(CHUNK, CELLS // columns)))
 
 
 def _next(reader: Any) -> Any:

@@ -9,12 +9,13 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.frames import open_frame
-from kagemusha.errors import DataError
+from kagemusha.encoding.arrow import plain_values
+from kagemusha.encoding.frames import column_values, library_of, open_frame
+from kagemusha.encoding.values import Plain
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.bounding import bounded, persons_of
+from kagemusha.schema import Category, Clique, Domain, Schema
+from kagemusha.sources.bounding import Persons, bounded
 
 
 class FrameSource:
@@ -23,17 +24,16 @@ class FrameSource:
     def __init__(self, frame: Any, schema: Schema) -> None:
         self._schema = schema
         opened = open_frame(frame)
-        self._columns = Encoder(schema).encode_columns(frame)
+        self._columns = Encoder(schema).encode_columns(opened)
+        self._library = library_of(opened)
         self._persons: IntArray | None = None
         if schema.unit.column is not None:
-            self._bound(opened[schema.unit.column].to_list(), schema.unit.max_rows)
-        self._like = _shape(opened, schema)
-        if not len(self._columns[0]):
-            raise DataError("the table has no rows")
+            self._bound(unit_values(opened, schema.unit.column), schema.unit.max_rows)
 
-    def _bound(self, values: Sequence[Any], most: int) -> None:
-        persons, names = persons_of(values)
-        rows = bounded(persons, names, self._columns, most)
+    def _bound(self, values: Sequence[Plain], most: int) -> None:
+        known = Persons()
+        persons = known.number(values)
+        rows = bounded(persons, known.names, self._columns, most)
         self._columns = [column[rows] for column in self._columns]
         self._persons = np.unique(persons[rows], return_inverse=True)[1].astype(np.int64)
 
@@ -73,14 +73,11 @@ class FrameSource:
         return self._columns, np.arange(self.rows()) if self._persons is None else self._persons
 
     def native_like(self) -> Any:
-        """An empty frame of the library and types that came in."""
-        return self._like
+        """The name of the library that came in; types of columns hang on single records and are left behind."""
+        return self._library
 
 
-def _shape(opened: Any, schema: Schema) -> Any:
-    """An empty frame of the modelled columns; without categorical types, which list the values they stand for."""
-    import narwhals as nw
-
-    types = opened.schema
-    plain = [c.name for c in schema.modelled if types[c.name] not in (nw.Categorical, nw.Enum)]
-    return opened.head(0).select(plain).to_native()
+def unit_values(opened: Any, name: str) -> list[Plain]:
+    """The plain values of the column that tells persons apart."""
+    values = column_values(opened, Category(name))
+    return values if isinstance(values, list) else plain_values(values)

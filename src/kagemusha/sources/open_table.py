@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -11,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.encoding.arrow import check_plain, python_values
-from kagemusha.encoding.frames import arrow_column, check_names, open_frame
-from kagemusha.encoding.sql import as_text, check_stored
-from kagemusha.encoding.values import label_text
-from kagemusha.errors import DataError
-from kagemusha.schema import Labelled, Schema
-from kagemusha.sources.bounding import bounded, bounded_sql, person_sql, persons_of
-from kagemusha.sources.file import FileSource
-from kagemusha.sources.frame import FrameSource
+from kagemusha.encoding.arrow import check_flat, plain_values
+from kagemusha.encoding.frames import check_names, column_values, open_frame
+from kagemusha.encoding.sql import Stored, plain_sql
+from kagemusha.encoding.values import Plain, label_text
+from kagemusha.schema import Category, Labelled, Schema
+from kagemusha.sources.bounding import Persons, bounded
+from kagemusha.sources.engine import shielded
+from kagemusha.sources.file import FileSource, as_plain
+from kagemusha.sources.frame import FrameSource, unit_values
 from kagemusha.sources.protocol import Source
-from kagemusha.sources.rawfile import connect, open_file, shielded
+from kagemusha.sources.rawfile import open_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +36,28 @@ class ValueCounts:
         return "ValueCounts(<private>)"
 
     @classmethod
-    def of(cls, found: Iterable[tuple[str | None, int]]) -> ValueCounts:
-        """Texts with their counts; missing values and what no schema can hold left out.
+    def of(cls, found: Iterable[tuple[Plain, int]]) -> ValueCounts:
+        """Plain values with their counts; missing values and what no schema can hold left out.
 
-        Labels stay texts: whether a frame holds a column as numbers hangs on single records.
+        Labels are texts, one for all forms of a value: which of them a table uses hangs on single records.
         """
         sums: dict[str, int] = {}
-        for text, count in found:
+        for value, count in found:
+            text = label_text(value)
             if text and "\0" not in text and text.encode("utf-8", "ignore").decode() == text:
                 sums[text] = sums.get(text, 0) + int(count)
         # rare values last: one record more or less then leaves the place of all others as it is
         texts = tuple(sorted(sums, key=lambda text: (-sums[text], text)))
         return cls(texts, np.array([sums[text] for text in texts], dtype=np.int64))
+
+
+def bounded_counts(values: Sequence[Plain], whose: Sequence[Plain], most: int) -> ValueCounts:
+    """Counts over the rows that stay; which ones, the value itself decides here, as the codes are not known yet."""
+    known = Persons()
+    persons = known.number(whose)
+    labels = np.array([label_text(value) or "" for value in values], dtype=object)
+    stay = bounded(persons, known.names, [labels], most)
+    return ValueCounts.of(Counter(values[row] for row in stay.tolist()).items())
 
 
 class OpenTable(ABC):
@@ -80,30 +91,22 @@ class OpenFrame(OpenTable):
     def __init__(self, frame: Any, schema: Schema) -> None:
         self.schema = schema
         self._frame = frame
-        opened = open_frame(frame)
-        check_names(opened.columns, schema)
-        if not len(opened):
-            raise DataError("the table has no rows")
+        check_names(open_frame(frame).columns, schema)
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count."""
         column = self._labelled(name)
         opened = open_frame(self._frame)
-        values = arrow_column(opened, column)
-        check_plain(column, values.type)
-        values = self._bounded(opened, values)
-        found = values.value_counts()
-        texts = map(label_text, python_values(found.field("values")))
-        return ValueCounts.of(zip(texts, found.field("counts").to_pylist(), strict=True))
-
-    def _bounded(self, opened: Any, values: Any) -> Any:
-        """The values of the rows that stay; which ones, the value itself decides here, as the codes are not known yet."""
+        values = column_values(opened, column)
         unit = self.schema.unit
-        if unit.column is None:
-            return values
-        persons, names = persons_of(opened[unit.column].to_list())
-        labels = np.array([label_text(value) or "" for value in python_values(values)], dtype=object)
-        return values.take(bounded(persons, names, [labels], unit.max_rows))
+        if unit.column is not None:
+            plain_ones = values if isinstance(values, list) else plain_values(values)
+            return bounded_counts(plain_ones, unit_values(opened, unit.column), unit.max_rows)
+        if isinstance(values, list):
+            return ValueCounts.of(Counter(values).items())
+        check_flat(column, values.type)
+        found = values.value_counts()
+        return ValueCounts.of(zip(plain_values(found.field("values")), found.field("counts").to_pylist(), strict=True))
 
     def with_schema(self, schema: Schema) -> Source:
         """The same frame behind a closed schema."""
@@ -128,23 +131,25 @@ class OpenFile(OpenTable):
         """Every label with its count, grouped by DuckDB in one pass over the file."""
         at = self._file.names.index(name)
         stored = self._file.stored[at]
-        check_stored(self._labelled(name), stored)
-        label = as_text(self._file.source(at), stored)
-        query = f"SELECT label, count(*) FROM ({self._labels(label)}) GROUP BY 1"
-        self._file.check_unchanged()
-        with connect() as connection:
-            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
-        return ValueCounts.of(found)
-
-    def _labels(self, label: str) -> str:
-        """The query of all labels; with a unit column, of the rows that stay."""
+        value = plain_sql(self._labelled(name), stored, self._file.source(at))
         unit = self.schema.unit
-        if unit.column is None:
-            return f"SELECT {label} AS label FROM {self._file.scan()}"
-        at = self._file.names.index(unit.column)
-        person = person_sql(self._file.source(at), self._file.stored[at])
-        select = f"SELECT {label} AS label, {person} AS person FROM {self._file.scan()}"
-        return bounded_sql(select, ["coalesce(label, '')"], unit.max_rows)
+        if unit.column is not None:
+            return self._bounded(value, stored, unit.column, unit.max_rows)
+        with self._file.reading() as (connection, scan):
+            query = f"SELECT {value} AS label, count(*) FROM {scan} GROUP BY 1"
+            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
+        self._file.check_count(sum(count for _, count in found))
+        return ValueCounts.of((as_plain(v, stored), count) for v, count in found)
+
+    def _bounded(self, value: str, stored: Stored, person: str, most: int) -> ValueCounts:
+        at = self._file.names.index(person)
+        whose = plain_sql(Category(person), self._file.stored[at], self._file.source(at))
+        with self._file.reading() as (connection, scan):
+            query = f"SELECT {value}, {whose} FROM {scan}"
+            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
+        self._file.check_count(len(found))
+        values = [as_plain(v, stored) for v, _ in found]
+        return bounded_counts(values, [as_plain(p, self._file.stored[at]) for _, p in found], most)
 
     def with_schema(self, schema: Schema) -> Source:
         """The same file behind a closed schema."""

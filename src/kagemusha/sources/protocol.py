@@ -46,5 +46,5 @@ class Source(Protocol):
         ...
 
     def native_like(self) -> Any:
-        """What output should look like: an empty frame of the same library, or a library's name."""
+        """The library whose frames the output should be: "pandas", "polars" or "pyarrow"."""
         ...

@@ -157,7 +157,7 @@ def normal(
     rows: int | None = None,
 ) -> NormalGenerator:
     """The normal distribution with these (noisy) moments, its covariance made positive semidefinite."""
-    total = max(1.0, float(first[0])) if rows is None else float(rows)
+    total = max(1.0, float(first[0]) if rows is None else float(rows))
     means: list[FloatArray] = []
     blocks: list[FloatArray] = []
     at = 1

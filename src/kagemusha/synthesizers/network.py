@@ -118,6 +118,7 @@ def network_field(
     and different tables contradict each other there; taking only the conditionals of each, in order, leaves one
     distribution that agrees with all of them where they must.
     """
+    total = max(1.0, total)  # a model has at least one record, also that of an empty table
     potentials: dict[Clique, FloatArray] = {}
     for family in network:
         clique = domain.canonical(family.members)

@@ -26,8 +26,12 @@ from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
-CENTRE, LENGTHS, MEANS, SCATTER = 0.03, 0.01, 0.15, 0.34
-"""Shares of the budget: the mean record, each of three looks at lengths, class means, directions. Classes get the rest."""
+CENTRE, LENGTHS, MEANS, SCATTER = 0.03, 0.01, (0.15, 0.4), 0.34
+"""Shares of the budget: the mean record, each of three looks at lengths, class means (more where they drown), directions.
+Classes get the rest."""
+
+QUIET = 0.002
+"""Class means get their least share if its noise is at most this part of a record's squared length."""
 
 MOST_FEATURES = 3000
 MOST_CLASSES = 100
@@ -41,13 +45,11 @@ MEAN_QUANTILE, SCATTER_QUANTILE = 0.9, 0.7
 CLASS_QUANTILE = 0.8
 """The same inside a class, along the directions found."""
 
-MOST_DIRECTIONS = 60
+FILLED = 0.06
+"""As many directions as leave the noise of a class covariance below this part of it."""
 
 GRID = 64
 """Cells of a look at lengths."""
-
-EDGE = 1.5
-"""A direction is kept if its variance passes that of noise alone by this factor."""
 
 FLOOR = 1e-3
 """The least variance of a direction, in that of the first."""
@@ -86,27 +88,35 @@ class Nigao(Synthesizer):
         progress("the mean record", 0.05)
         whole = replace(start, radius=np.full(1, math.sqrt(start.raw_width)), classes=1, class_axis=None)
         query = ClassSums(whole, "sum of all records", COUNT)
-        counts, sums = query.split(curator.answer([query], CENTRE * budget)[0])
+        first = curator.answer([query], CENTRE * budget)[0]
+        counts, sums = query.split(first)
         rows = float(curator.public_rows() or max(1.0, counts[0]))
         centre = np.clip(sums / rows, -1, 1)
+        known = first.sigma * float(whole.radius[0]) / LATTICE / rows
+        share = means_share(start.raw_width, classes, rows, budget)
 
         progress("class means", 0.15)
         around = replace(start, centre=centre)
         around = replace(around, radius=_radii(curator, around, MEAN_QUANTILE, LENGTHS * budget, together=True))
         by_class = ClassSums(around, "class sizes and sums", COUNT)
-        answer = curator.answer([by_class], MEANS * budget)[0]
+        answer = curator.answer([by_class], share * budget)[0]
         counts, sums = by_class.split(answer)
         noise = answer.sigma * float(around.radius[0]) / LATTICE
         sizes = _sizes(counts, rows)
-        means = centre + _shrunk_means(sums, sizes, noise)
+        centre, apart = _class_means(centre, known, sums, sizes, noise)
+        shrunk = np.maximum(0.0, 1 - apart.shape[1] * (noise / sizes) ** 2 / np.maximum((apart**2).sum(axis=1), 1e-300))
+        means = centre + apart * shrunk[:, None]
 
         progress("directions", 0.35)
         within = replace(start, centre=means)
         within = replace(within, radius=_radii(curator, within, SCATTER_QUANTILE, LENGTHS * budget, together=True))
         scatter = Scatter(within, "scatter around class means")
-        matrices, deviation = scatter.split(curator.answer([scatter], SCATTER * budget)[0])
-        noise = float(deviation[0]) / rows
-        basis, values, spread = _directions(matrices[0] / rows, noise, means - centre, self.directions)
+        directions = SCATTER * (1 - share) / (1 - MEANS[0])
+        matrices, deviation = scatter.split(curator.answer([scatter], directions * budget)[0])
+        most = self.directions or most_directions(curator.remaining, rows / classes)
+        found = _directions(matrices[0] / rows, float(deviation[0]) / rows, most, exactly=self.directions is not None)
+        apart = _smoothed(apart, noise / sizes, *found)
+        basis, values, spread = _with_classes(matrices[0] / rows, *found, apart)
 
         progress("classes in these directions", 0.7)
         white = replace(within, basis=basis / np.sqrt(values))
@@ -135,11 +145,12 @@ class Nigao(Synthesizer):
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
         width = self._require(domain)
-        rest = 1 - CENTRE - 3 * LENGTHS - MEANS - SCATTER
+        least = MEANS[0]
+        rest = 1 - CENTRE - 3 * LENGTHS - least - SCATTER
         steps = [
             ("the mean record", CENTRE),
             ("lengths", 3 * LENGTHS),
-            ("class means", MEANS),
+            ("class means, more where they drown in noise", least),
             ("directions", SCATTER),
             ("classes along them", rest),
         ]
@@ -191,41 +202,75 @@ def _sizes(counts: FloatArray, rows: float) -> FloatArray:
     return np.asarray(sizes * rows / sizes.sum())
 
 
-def _shrunk_means(sums: FloatArray, sizes: FloatArray, noise: float) -> FloatArray:
-    """Class means around the centre, shrunk as far as their length is noise (James and Stein)."""
-    means = sums / sizes[:, None]
-    expected = means.shape[1] * (noise / sizes) ** 2
-    lengths = np.maximum((means**2).sum(axis=1), 1e-300)
-    return np.asarray(means * np.maximum(0.0, 1 - expected / lengths)[:, None])
+def means_share(width: int, classes: int, rows: float, cost: float) -> float:
+    """The share of the budget for class means, from public and released sizes."""
+    noise = width * (classes / rows) ** 2 / (2 * MEANS[0] * cost)
+    return float(np.clip(MEANS[0] * noise / QUIET, *MEANS))
 
 
-def _directions(
-    covariance: FloatArray, deviation: float, apart: FloatArray, wanted: int | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Leading directions and those in which classes lie apart, their variances, and what they leave out of each feature."""
+def _class_means(
+    centre: FloatArray, known: float, sums: FloatArray, sizes: FloatArray, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """The mean record, now that there are better numbers of it, and how far classes lie apart from it.
+
+    What classes have in common mends the mean record, as far as it is surer.
+    """
+    rows = sizes.sum()
+    common = sums.sum(axis=0) / rows
+    own = noise * math.sqrt(len(sizes)) / rows
+    apart = sums / sizes[:, None] - common
+    return centre + common * known**2 / (known**2 + own**2), np.asarray(apart)
+
+
+def most_directions(left: float, size: float) -> int:
+    """How many directions a class of this size can fill with what is left of the budget (ρ)."""
+    # a class covariance in k whitened directions has noise of about k³·(6/7)²/(2ρn²) of its own size
+    return max(1, int((FILLED * 2 * 0.75 * left * size**2 / (6 / 7) ** 2) ** (1 / 3)))
+
+
+def _directions(covariance: FloatArray, deviation: float, most: int, *, exactly: bool) -> tuple[FloatArray, FloatArray]:
+    """Leading directions and their variances, as far as they are not made of noise."""
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
-    # noise alone has eigenvalues up to 2·deviation·√d; a direction below that edge is made of noise
+    # noise alone has eigenvalues up to 2·deviation·√d
     edge = 2 * deviation * math.sqrt(len(values))
-    clear = int((values > EDGE * edge).sum())
-    kept = max(1, min(wanted or min(clear, MOST_DIRECTIONS), len(values)))
+    kept = max(1, min(most if exactly else min(most, int((values > edge).sum())), len(values)))
     # noise lifts what it mixes with: λ̂ ≈ λ + (edge/2)²/λ
     seen = values[:kept]
     true = (seen + np.sqrt(np.maximum(seen**2 - edge**2, 0.0))) / 2
-    basis = vectors[:, :kept]
-    extra = _between(apart - apart.mean(axis=0), basis)
-    along = np.einsum("ij,ik,kj->j", extra, covariance, extra)
-    floor = max(1e-6, float(true.max()) * FLOOR)
-    basis, true = np.hstack([basis, extra]), np.maximum(np.append(true, along), floor)
-    rest = np.diag(covariance) - (basis**2 * true).sum(axis=1)
-    return basis, true, np.sqrt(np.maximum(rest, 0.0))
+    return vectors[:, :kept], np.maximum(true, max(1e-6, float(true.max()) * FLOOR))
 
 
-def _between(apart: FloatArray, basis: FloatArray) -> FloatArray:
-    """Directions of class means beside those that are there already."""
+def _smoothed(apart: FloatArray, noise: FloatArray, basis: FloatArray, values: FloatArray) -> FloatArray:
+    """Class means without what is more likely noise: classes lie apart where records differ, more or less.
+
+    The prior of a coordinate is proportional to the variance along it; its noise is the same in all. The factor is what
+    fits the length of all of them.
+    """
+    inside = apart @ basis
+    outside = apart - inside @ basis.T
+    free = apart.shape[1] - basis.shape[1]
+    found = []
+    for a, b, sigma in zip(inside, outside, noise, strict=True):
+        factor = max(0.0, float((a**2).sum()) - len(a) * sigma**2) / float(values.sum())
+        kept = a * factor * values / (factor * values + sigma**2)
+        left = max(0.0, 1 - free * sigma**2 / max(float((b**2).sum()), 1e-300))
+        found.append(kept @ basis.T + left * b)
+    return np.array(found)
+
+
+def _with_classes(
+    covariance: FloatArray, basis: FloatArray, values: FloatArray, apart: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The directions with those in which classes lie apart, and what all of them leave out of each feature."""
     left = apart - (apart @ basis) @ basis.T
-    _, sizes, directions = np.linalg.svd(left, full_matrices=False)
-    return np.asarray(directions[sizes > 1e-9].T[:, : max(0, len(apart) - 1)])
+    left -= left.mean(axis=0)
+    _, sizes, beside = np.linalg.svd(left, full_matrices=False)
+    extra = beside[sizes > 1e-9].T[:, : max(0, len(apart) - 1)]
+    along = np.einsum("ij,ik,kj->j", extra, covariance, extra)
+    basis, values = np.hstack([basis, extra]), np.append(values, np.maximum(along, values.min()))
+    rest = np.diag(covariance) - (basis**2 * values).sum(axis=1)
+    return basis, values, np.sqrt(np.maximum(rest, 0.0))
 
 
 def _classes(

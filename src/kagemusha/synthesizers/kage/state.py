@@ -46,7 +46,7 @@ class NoisyColumns:
         trust = {name: precision[name] / len(noisy[name]) for name in noisy}
         total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
         sigma = {name: precision[name] ** -0.5 for name in noisy}
-        return cls(noisy, sigma, float(rows) if rows is not None else max(1.0, total))
+        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total))
 
     def table(self, name: str) -> FloatArray:
         """The nearest possible table of a column."""

@@ -1,0 +1,1 @@
+"""Attacks on what was released: how much anyone could tell about one person."""

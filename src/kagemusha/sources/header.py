@@ -1,0 +1,122 @@
+"""The head of a table file: the names of its columns, and how they are stored."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from pathlib import Path
+from typing import IO
+
+from kagemusha.encoding.sql import Stored
+from kagemusha.errors import DataError
+from kagemusha.sources.engine import connect, parquet_reader, shielded
+
+HEAD = 8 * 2**20
+DELIMITERS = ",;\t|"
+MAGIC = {
+    b"\x1f\x8b": "compressed with gzip; name it .csv.gz, or unpack it",
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it",
+    b"PAR1": "Parquet; name it .parquet",
+}
+"""How files begin that are no CSV, and what to do with them."""
+
+
+def csv_header(path: Path) -> tuple[tuple[str, ...], str]:
+    """Column names and delimiter of a CSV."""
+    head = shielded(path, lambda: _head(path))
+    for magic, what in MAGIC.items():
+        if head.startswith(magic):
+            raise DataError(f"{path}: the file is {what}")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in head[:4]:
+        raise DataError(f"{path}: the file is UTF-16 or UTF-32 text; convert the file to UTF-8")
+    text = _decoded(head)
+    if text is None:
+        raise DataError(f"{path}: the file is not UTF-8 text; convert the file to UTF-8")
+    candidates = "\t" if path.suffix.lower() == ".tsv" else DELIMITERS
+    headers = [(fields, mark) for mark in candidates if (fields := _first_record(text, mark))]
+    if not headers:
+        raise DataError(f"{path}: the first line is not a header of column names")
+    fields, delimiter = max(headers, key=lambda header: len(header[0]))
+    first: dict[str, int] = {}
+    for position, name in enumerate(fields, 1):
+        if not name:
+            raise DataError(f"{path}: column {position} of the header has no name")
+        if first.setdefault(name, position) != position:
+            raise DataError(
+                f"{path}: columns {first[name]} and {position} of the header have the same name; "
+                "every column needs a name of its own"
+            )
+    return tuple(fields), delimiter
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked if its name says that it is packed."""
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _head(path: Path) -> bytes:
+    with open_bytes(path) as stream:
+        return bytes(stream.read(HEAD))
+
+
+def _decoded(head: bytes) -> str | None:
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError:
+        pass
+    # The bad bytes may lie in the records, where DuckDB can say in which line.
+    first_line = head.splitlines()[0]
+    try:
+        return first_line.decode("utf-8-sig") + "\n"
+    except UnicodeDecodeError:
+        return None
+
+
+def _first_record(text: str, delimiter: str) -> list[str] | None:
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), None)
+    except csv.Error:
+        return None
+
+
+def parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
+    """Column names of a Parquet file, and how each column is stored."""
+    import pyarrow.parquet as pq
+
+    # DuckDB renames columns that differ in case only; pyarrow tells the names as they are.
+    fields = shielded(path, lambda: pq.read_schema(path))
+    names = tuple(fields.names)
+    if not names:
+        raise DataError(f"{path}: the file has no columns")
+    if len(set(names)) != len(names):
+        raise DataError(f"{path}: two columns have the same name; every column needs a name of its own")
+    query = f"DESCRIBE SELECT * FROM {parquet_reader(path)}"
+    with connect() as connection:
+        rows = shielded(path, lambda: connection.execute(query).fetchall())
+    stored = (_stored(str(row[1])) for row in rows)
+    coarse = (str(kind).startswith(("timestamp[s", "timestamp[ms")) for kind in fields.types)
+    return names, tuple("milliseconds" if ms else found for found, ms in zip(stored, coarse, strict=True))
+
+
+def _stored(sql_type: str) -> Stored:
+    if sql_type in ("VARCHAR", "UUID", '"NULL"') or sql_type.startswith(("ENUM", "TIME_NS")) or sql_type == "TIME":
+        return "text"
+    if sql_type in ("BOOLEAN", "DATE"):
+        return "boolean" if sql_type == "BOOLEAN" else "date"
+    if sql_type.startswith("TIMESTAMP"):
+        if sql_type.endswith("_NS"):
+            return "nanoseconds"
+        return "zoned" if "ZONE" in sql_type else "timestamp"
+    if sql_type in ("FLOAT", "DOUBLE"):
+        return "float"
+    if sql_type.startswith("DECIMAL") and "[" not in sql_type:
+        return "decimal"
+    if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", sql_type):
+        return "integer"
+    if sql_type == "BLOB":
+        return "binary"
+    return "nested" if sql_type.endswith("]") or sql_type.startswith(("STRUCT", "MAP", "UNION", "VARIANT")) else "other"

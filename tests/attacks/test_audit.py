@@ -1,0 +1,76 @@
+"""The audit of two worlds: strong where the truth is known, silent where a promise holds, loud where it is broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from kagemusha.attacks.audit import audit
+from kagemusha.attacks.risk import proved
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.mechanisms import SimulatedNoise
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Reach, Sensitivity
+from kagemusha.synthesizers import create
+
+BUDGET = Budget(1.0, 1e-2)
+
+
+@pytest.mark.parametrize(("mu", "share"), [(0.3, 0.55), (1.0, 0.8), (3.0, 0.9)])
+def test_bounds_are_below_the_truth_and_near_it(mu: float, share: float) -> None:
+    rng = np.random.default_rng(0)
+    found = proved(rng.normal(0, mu, 20_000) - mu**2 / 2, rng.normal(0, mu, 20_000) + mu**2 / 2, delta=1e-2)
+    assert share * mu < found.mu <= mu
+
+
+def test_equal_worlds_prove_nothing() -> None:
+    rng = np.random.default_rng(1)
+    found = proved(rng.normal(0, 1, 2000), rng.normal(0, 1, 2000), delta=1e-5)
+    assert found.mu == found.epsilon == 0
+
+
+def test_losses_of_a_gaussian_mechanism_are_what_theory_says() -> None:
+    """Columns alone: three answers whose μ add up to what was promised. The mean loss is μ²/2 either way."""
+    found = audit(lambda: create("independent"), BUDGET, runs=400)
+    mu = found.promised_mu
+    spread = 5 * mu / math.sqrt(400)
+    assert found.mean_loss[0] == pytest.approx(-(mu**2) / 2, abs=spread)
+    assert found.mean_loss[1] == pytest.approx(mu**2 / 2, abs=spread)
+
+
+@pytest.mark.parametrize("relation", list(Adjacency))
+@pytest.mark.parametrize("method", ["kage", "aim", "mst", "privbayes", "gaussian", "nigao"])
+def test_promises_are_not_contradicted(method: str, relation: Adjacency) -> None:
+    rows = 2 if relation is Adjacency.ADD_REMOVE else 1
+    found = audit(lambda: create(method), Budget(1.0, 1e-2, relation, rows), runs=50)
+    assert not found.verdict.startswith("BROKEN")
+    # the truth, with less noise than a bound: losses beyond a Gaussian's would show in their mean
+    assert found.mean_loss[1] - found.mean_loss[0] < found.promised_mu**2 + 6 * found.promised_mu / math.sqrt(25)
+
+
+def halved(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
+    return np.rint(self._rng.normal(0.0, sigma / 3, size)).astype(np.int64)
+
+
+def one_row(self: PrivacyUnit, reach: Reach) -> Sensitivity:
+    return reach.added
+
+
+MUTANTS: dict[str, tuple[Callable[[], object], Budget]] = {
+    "a third of the noise": (lambda: patch.object(SimulatedNoise, "rounded_gaussian", halved), Budget(2.0, 1e-2)),
+    "the unit is forgotten": (
+        lambda: patch.object(PrivacyUnit, "sensitivity", one_row),
+        Budget(2.0, 1e-2, Adjacency.ADD_REMOVE, 6),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_broken_mechanisms_are_caught(name: str) -> None:
+    broken, budget = MUTANTS[name]
+    assert not audit(lambda: create("independent"), budget, runs=400).verdict.startswith("BROKEN")
+    with broken():  # type: ignore[attr-defined]
+        assert audit(lambda: create("independent"), budget, runs=400).verdict.startswith("BROKEN")

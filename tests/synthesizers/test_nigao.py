@@ -1,0 +1,108 @@
+"""Nigao on made tables whose classes differ in mean, in spread, or in neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kagemusha.errors import UsageError
+from kagemusha.models import load_model
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema import Category, Real, Schema
+from kagemusha.synthesizers import create, fit
+from kagemusha.synthesizers.nigao import means_share, most_directions
+
+WIDTH = 30
+SCHEMA = Schema(
+    [
+        *(Real(f"x{i}", lower=-8.0, upper=8.0, bins=128) for i in range(WIDTH)),
+        Category("kind", categories=("a", "b"), out_of_domain="clip"),
+    ]
+)
+MIX = np.random.default_rng(0).normal(0, 1, (3, WIDTH)) / 3
+
+
+def table(rows: int = 20_000, *, apart: float = 0.0, wider: float = 1.0, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    kind = (rng.random(rows) < 0.3).astype(int)
+    hidden = rng.normal(0, 1, (rows, 3)) * np.where(kind == 1, wider, 1.0)[:, None]
+    hidden[:, 0] += apart * kind
+    values = hidden @ MIX + rng.normal(0, 0.2, (rows, WIDTH))
+    columns = {f"x{i}": values[:, i] for i in range(WIDTH)}
+    return pa.table({**columns, "kind": np.where(kind == 1, "b", "a")})
+
+
+def values(frame: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    kind = np.array(frame["kind"].to_pylist()) == "b"
+    return np.column_stack([np.asarray(frame[f"x{i}"]) for i in range(WIDTH)]), kind
+
+
+def doubles(frame: pa.Table, epsilon: float = 1.0, **choices: object) -> tuple[np.ndarray, np.ndarray]:
+    model = fit(create("nigao", target="kind", **choices), frame, Budget(epsilon, 1e-5), schema=SCHEMA, simulation=0)
+    return values(model.sample(20_000, rng=np.random.default_rng(0), like="pyarrow"))
+
+
+def test_means_and_sizes_of_classes_are_kept() -> None:
+    real, kind = values(table(apart=2.0))
+    found, double = doubles(table(apart=2.0))
+    assert double.mean() == pytest.approx(kind.mean(), abs=0.02)
+    wanted = real[kind].mean(axis=0) - real[~kind].mean(axis=0)
+    seen = found[double].mean(axis=0) - found[~double].mean(axis=0)
+    assert wanted @ seen / np.linalg.norm(wanted) / np.linalg.norm(seen) > 0.98
+    assert np.linalg.norm(seen) == pytest.approx(np.linalg.norm(wanted), rel=0.1)
+
+
+def test_a_class_that_differs_in_spread_alone_keeps_its_spread() -> None:
+    """Lengths are looked at class by class: one clipping norm for all would cut the wide one down."""
+    real, kind = values(table(wider=4.0))
+    found, double = doubles(table(wider=4.0))
+    for side in (True, False):
+        assert found[double == side].std() == pytest.approx(real[kind == side].std(), rel=0.15)
+
+
+def test_directions_of_the_data_are_found_and_no_more() -> None:
+    real, _ = values(table())
+    found, _ = doubles(table())
+    kept = []
+    for epsilon in (0.1, 1.0):
+        model = fit(create("nigao", target="kind"), table(), Budget(epsilon, 1e-5), schema=SCHEMA, simulation=0)
+        kept.append(model.generator.basis.shape[1])  # type: ignore[attr-defined]
+    assert 3 <= kept[0] <= 6 < kept[1], "where noise hides the small ones, they are left out"
+    wanted, seen = np.corrcoef(real.T), np.corrcoef(found.T)
+    assert np.abs(wanted - seen).mean() < 0.06
+
+
+def test_a_tiny_budget_gives_a_table_all_the_same() -> None:
+    found, _ = doubles(table(500), epsilon=0.01)
+    assert np.isfinite(found).all()
+
+
+def test_shares_and_directions_follow_from_sizes() -> None:
+    assert means_share(784, 10, 60_000, 0.036) == pytest.approx(0.15, rel=0.02)
+    assert means_share(617, 2, 7_000, 0.036) > 0.2
+    assert means_share(5000, 2, 1_000, 0.036) == 0.4
+    assert most_directions(0.016, 6_000) > most_directions(0.016, 600) >= 1
+
+
+def test_a_model_read_from_its_file_draws_the_same_rows(tmp_path: Path) -> None:
+    model = fit(create("nigao", target="kind"), table(2000), Budget(1.0, 1e-5), schema=SCHEMA, simulation=0)
+    model.save(tmp_path / "model.kage")
+    again = load_model(tmp_path / "model.kage")
+    one, two = (m.sample_codes(50, rng=np.random.default_rng(1)) for m in (model, again))
+    assert (one == two).all()
+    assert (model.project(("kind",)) == again.project(("kind",))).all()
+    women = again.sample(30, rng=np.random.default_rng(2), where="kind = 'b' and x0 > 0", like="pandas")
+    assert (women["kind"] == "b").all()
+    assert (women["x0"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("choices", "named"),
+    [({"target": "nobody"}, "nobody"), ({"directions": 0}, "directions"), ({"target": "x0"}, "codes")],
+)
+def test_wrong_choices_are_named(choices: dict[str, object], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        fit(create("nigao", **choices), table(100), Budget(1.0, 1e-5), schema=SCHEMA, simulation=0)
