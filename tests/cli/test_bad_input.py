@@ -22,7 +22,6 @@ def refused(run, tmp_path: Path, *arguments: object, words: str) -> None:  # typ
 
 FILES = {
     "empty file": (b"", "empty"),
-    "header only": (b"id,sex,age,seen\n", "no rows"),
     "ragged rows": (b"id,sex,age,seen\nCANARY,F,3,\nCANARY,F\nCANARY,F,3,,,,\n", "patients.csv"),
     "duplicate headers": (b"id,sex,sex,seen\nCANARY,F,F,\n", "same name"),
     "utf-16": ("id,sex,age,seen\nCANARY,F,3,\n".encode("utf-16"), "UTF"),

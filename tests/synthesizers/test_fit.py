@@ -122,7 +122,7 @@ def test_the_shape_of_a_frame_lists_no_values() -> None:
     table["sex"] = table["sex"].astype("category")
     schema = Schema([*SCHEMA, Category("name", categories=("nobody",))])
     model = fit(SIMPLE, table, BUDGET, schema=schema)
-    assert list(model.like.columns) == ["age"]
+    assert model.like == "pandas"
     assert list(model.sample(5).columns) == ["sex", "age", "name"]
 
 
