@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from kagemusha.encoding import Encoder
@@ -131,3 +132,15 @@ def test_decimal_commas_are_suspected(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("weight;city\n71,5;Paris\n80,25;Lyon, Rhône\n66,0;Nice\n")
     warned = [f.column for f in check(propose(tmp_path / "people.csv")) if "decimal comma" in f.text]
     assert warned == ["weight"]
+
+
+def test_milliseconds_are_dates_in_files_as_in_frames(tmp_path: Path) -> None:
+    days = pa.array([86_400_000 * day for day in range(40)], pa.timestamp("ms"))
+    pyarrow.parquet.write_table(pa.table({"seen": days}), tmp_path / "t.parquet")
+    assert propose(tmp_path / "t.parquet") == propose(pa.table({"seen": days}))
+    assert propose(tmp_path / "t.parquet")["seen"].kind == "date"
+
+
+def test_texts_that_read_alike_become_one_category() -> None:
+    words = ["true", "1", "1.0", "x", "NaN", "2020-01-05", "2020-01-05 00:00:00"]
+    assert propose(pa.table({"mess": words * 30}))["mess"].categories == ("1", "2020-01-05", "x")
