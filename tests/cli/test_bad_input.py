@@ -52,6 +52,12 @@ def test_odd_values_are_no_error_but_follow_the_declared_rule(run, patients: Pat
     run(*SYNTH)
 
 
+def test_a_file_of_a_header_alone_is_released(run, patients: Path) -> None:  # type: ignore[no-untyped-def]
+    """One record less than a file of one record: what is done to the one is done to the other."""
+    patients.write_text("id,sex,age,seen\n")
+    run(*SYNTH)
+
+
 def test_a_truncated_parquet_file(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     import pyarrow as pa
     import pyarrow.parquet as pq
