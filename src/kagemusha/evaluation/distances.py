@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray
 from kagemusha.encoding.bins import spans
 from kagemusha.quality.projectable import CodedTable, Projectable, compared, shares
-from kagemusha.schema import Measured, Modelled, Real, Schema
+from kagemusha.schema import Measured, Modelled, Schema
 
 
 def total_variation(first: FloatArray, second: FloatArray) -> float:
@@ -43,7 +43,7 @@ def wasserstein(first: FloatArray, second: FloatArray, positions: NDArray[Any]) 
 def positions(column: Measured) -> FloatArray:
     """The middle of every bin on the column's axis."""
     start, end = spans(column, np.arange(column.ordinary))
-    last = end if isinstance(column, Real) else end - 1
+    last = end if not column.whole else end - 1
     return np.asarray((start + last) / 2, dtype=np.float64)
 
 

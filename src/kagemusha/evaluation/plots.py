@@ -9,34 +9,15 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.models.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
-from kagemusha.schema import Clique, Labelled, Measured, Modelled, Moment, Real
-from kagemusha.schema.labels import text_of
+from kagemusha.schema import Clique, Measured, Modelled
 
 MOST_BARS = 14
 """Codes drawn one by one; more labels are summed as the rest, more bins are drawn as a skyline."""
 
 
-def code_names(column: Modelled) -> list[str]:
-    """What each code is called on an axis."""
-    if isinstance(column, Labelled):
-        names = [text_of(label) for label in column.labels]
-    else:
-        assert isinstance(column, Measured)
-        names = _bin_names(column)
-    return names + ["(missing)"] * (column.size - len(names))
-
-
-def _bin_names(column: Measured) -> list[str]:
-    starts = column.starts
-    if isinstance(column, Moment):
-        return [str(moment) for moment in starts.astype(f"M8[{column.unit}]")]
-    ends = [*starts[1:], column.high] if isinstance(column, Real) else [*(starts[1:] - 1), column.high]
-    return [f"{a:g}" if a == b else f"{a:g} – {b:g}" for a, b in zip(starts, ends, strict=True)]
-
-
 def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) -> str:
     """Shares of every code, real above synthetic."""
-    names = code_names(column)
+    names = column.code_names
     worst = int(np.abs(real - synthetic).argmax())
     alt = (
         f"Column {column.name}: shares in the real and the synthetic table. Largest difference at {names[worst]}: "

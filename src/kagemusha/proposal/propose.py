@@ -9,10 +9,7 @@ from typing import Any
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
 from kagemusha.schema.columns import Column
-from kagemusha.schema.labels import Boolean, Category
-from kagemusha.schema.numeric import Measured
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.temporal import Moment
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.rawfile import RawFile, open_file
 
@@ -39,20 +36,7 @@ def propose_kinds(table: Any, *, rows: int = ROWS) -> Schema:
     Even a kind read off the data is marked until a person confirms it. Values may be missing in every column, so
     that this says nothing about the data.
     """
-    return Schema(_kind_only(column) for column in propose(table, rows=rows))
-
-
-def _kind_only(column: Column) -> Column:
-    told = tuple(field for field in column.derived if field in ("kind", "format"))
-    if isinstance(column, Category):
-        return Category(column.name, missing=True, derived=told)
-    if isinstance(column, Boolean):
-        return Boolean(column.name, missing=True, derived=told)
-    if isinstance(column, Moment):
-        return type(column)(column.name, missing=True, format=column.format, derived=told)
-    if isinstance(column, Measured):
-        return type(column)(column.name, missing=True, derived=told)
-    return column
+    return Schema(column.kind_only() for column in propose(table, rows=rows))
 
 
 def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:

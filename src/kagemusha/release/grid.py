@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
-from kagemusha.schema import Date, Integer, Measured, Moment, Real
+from kagemusha.schema import Date, Integer, Measured, Moment
 
 BINS = 32
 """Bins of a column that does not say how many."""
@@ -39,7 +39,7 @@ def first_grid(column: Measured) -> Edges:
     edges: list[Any]
     if isinstance(column, Moment):
         edges = [_moment(column, datetime(year, 1, 1)) for year in range(_YEARS[0], _YEARS[1] + 1)]
-    elif isinstance(column, Real):
+    elif not column.whole:
         powers = [2.0**k for k in range(-_OCTAVES, _OCTAVES + 1)]
         edges = [-1e299, *(-p for p in reversed(powers)), 0.0, *powers, 1e299]
     else:
@@ -90,9 +90,9 @@ def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> 
     parts = [np.linspace(a, b, _SPLITS + 1) for a, b in pairwise(coarse)]
     width = float(coarse[-1] - coarse[0])
     # few whole numbers: a cell each, so that one that very many records hold becomes a bin of its own
-    cells = _CELLS if isinstance(column, Real) or width > _WHOLE else round(width)
+    cells = _CELLS if not column.whole or width > _WHOLE else round(width)
     fine = np.concatenate([*parts, np.linspace(coarse[0], coarse[-1], cells + 1)])
-    if not isinstance(column, Real):
+    if column.whole:
         fine = np.rint(fine)
     rising = np.unique(fine)
     # powers of two crowd around zero; edges much closer than a bin could be are one
@@ -190,7 +190,7 @@ def _axis(column: Measured) -> NDArray[Any]:
 
 
 def _from_axis(column: Any, numbers: Sequence[Any]) -> Edges:
-    if isinstance(column, Real):
+    if not column.whole:
         return tuple(float(x) for x in numbers)
     whole = [round(x) for x in numbers]
     if not isinstance(column, Moment):

@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal, NoReturn, get_args
+from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 from kagemusha.errors import SchemaError
 
@@ -66,6 +66,10 @@ class Column(ABC):
     @abstractmethod
     def _validate(self) -> None:
         """Check and normalise the fields of this kind."""
+
+    def kind_only(self) -> Column:
+        """The same column with nothing said but its kind, so that the rest can be found privately."""
+        return self
 
     def fail(self, field: str, given: object, allowed: str) -> NoReturn:
         """Raise the error for one wrong field; declared values are public, so the given one is shown."""
@@ -124,6 +128,25 @@ class Modelled(Column):
 
     def _default_rule(self) -> OutOfDomain:
         return self.rules[0]
+
+    def kind_only(self) -> Column:
+        """The same column with nothing said but its kind; values may be missing, which says nothing of the data."""
+        told = tuple(field for field in self.derived if field in ("kind", "format"))
+        return type(self)(self.name, missing=True, derived=told, **self._form())
+
+    def _form(self) -> dict[str, Any]:
+        """Fields that belong to the kind itself."""
+        return {}
+
+    @property
+    def code_names(self) -> list[str]:
+        """What each code is called, for people."""
+        names = self._ordinary_names()
+        return names + ["(missing)"] * (self.size - len(names))
+
+    @abstractmethod
+    def _ordinary_names(self) -> list[str]:
+        """The names of all codes but that of a missing value."""
 
     @property
     @abstractmethod

@@ -26,6 +26,9 @@ class Labelled(Modelled):
     def labels(self) -> tuple[Label, ...]:
         """The raw value of each code except missing."""
 
+    def _ordinary_names(self) -> list[str]:
+        return [text_of(label) for label in self.labels]
+
     @property
     @abstractmethod
     def texts(self) -> Mapping[str, int]:

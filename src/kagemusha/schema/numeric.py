@@ -32,6 +32,12 @@ class Measured(Modelled):
     """A column whose values lie on an axis of numbers between two bounds."""
 
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("clip", "missing")
+    whole: ClassVar[bool] = True
+    """Whether only whole numbers of the axis occur."""
+
+    def _ordinary_names(self) -> list[str]:
+        ends = [*(self.starts[1:] - self.whole), self.high]
+        return [f"{a:g}" if a == b else f"{a:g} – {b:g}" for a, b in zip(self.starts, ends, strict=True)]
 
     @property
     @abstractmethod
@@ -145,6 +151,8 @@ class Real(Measured):
     bins: int | None = None
     edges: tuple[float, ...] | None = None
     decimals: int | None = None
+
+    whole: ClassVar[bool] = False
 
     kind: ClassVar[str] = "real"
     fields: ClassVar[tuple[str, ...]] = (

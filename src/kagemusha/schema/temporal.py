@@ -65,6 +65,12 @@ class Moment(Measured):
     types: ClassVar[Mapping[str, tuple[int, int]]]
     """The types that native output may have, and the years each of them holds."""
 
+    def _form(self) -> dict[str, Any]:
+        return {"format": self.format}
+
+    def _ordinary_names(self) -> list[str]:
+        return [str(moment) for moment in self.starts.astype(f"M8[{self.unit}]")]
+
     def _validate(self) -> None:
         super()._validate()
         self._check_format()
