@@ -51,6 +51,11 @@ def test_promises_are_not_contradicted(method: str, relation: Adjacency) -> None
     assert found.mean_loss[1] - found.mean_loss[0] < found.promised_mu**2 + 6 * found.promised_mu / math.sqrt(25)
 
 
+def test_discovery_from_end_to_end_is_not_contradicted() -> None:
+    found = audit(lambda: create("kage"), BUDGET, runs=40, discover=0.3)
+    assert not found.verdict.startswith("BROKEN")
+
+
 def halved(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
     return np.rint(self._rng.normal(0.0, sigma / 3, size)).astype(np.int64)
 

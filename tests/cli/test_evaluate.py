@@ -35,7 +35,7 @@ def test_bad_input_is_named_without_values(run, patients: Path, tmp_path: Path) 
     refused = run("evaluate", "patients.csv", "other.csv", "--schema", "patients.toml", code=3)
     assert "lacks column 'sex'" in refused.stderr
     assert "CANARY" not in refused.stderr
-    assert "no rows" in run("evaluate", "patients.csv", "empty.csv", "--schema", "patients.toml", code=4).stderr
+    assert "without rows" in run("evaluate", "patients.csv", "empty.csv", "--schema", "patients.toml", code=4).stderr
     assert "no column named 'income'" in run(*EVALUATE, "--target", "income", code=2).stderr
     assert "--learner 'forest'" in run(*EVALUATE, "--learner", "forest", code=2).stderr
     assert ".html" in run(*EVALUATE, "--out", "report.pdf", code=2).stderr

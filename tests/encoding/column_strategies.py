@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real
 from kagemusha.schema.labels import text_of
-from kagemusha.schema.spelling import canonical
+from kagemusha.schema.spelling import NOT_A_NUMBER, canonical
 
 HOSTILE_TEXTS = [
     None, "", " ", "a", "A", " a", "a ", "é", "e\u0301", "'", '"', "\\", "%", "a'b", "other", "null", "NULL", "None",
@@ -31,10 +31,8 @@ def columns(draw, name: str = "x") -> Modelled:
     common = {"missing": missing, "out_of_domain": rule}
     bins = draw(st.one_of(st.none(), st.integers(1, 40)))
     if kind == "category":
-        label = st.one_of(
-            st.text(max_size=4).filter(lambda text: text not in ("nan", "NaN")), st.integers(-5, 12), st.booleans()
-        )
-        label = label.filter(lambda value: "\x00" not in str(value))
+        label = st.one_of(st.text(max_size=4), st.integers(-5, 12), st.booleans())
+        label = label.filter(lambda value: "\x00" not in str(value) and value not in NOT_A_NUMBER)
         values = draw(st.lists(label, min_size=1, max_size=8, unique_by=lambda value: canonical(text_of(value))))
         return Category(name, categories=tuple(values), **common)
     if kind == "boolean":

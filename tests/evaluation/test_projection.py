@@ -79,7 +79,7 @@ def test_what_cannot_be_compared_is_refused(real: CodedTable, schema: Schema) ->
         kway_errors(real, real, 9)
     with pytest.raises(UsageError, match="no column named 'weight'"):
         real.project(("weight",))
-    with pytest.raises(DataError, match="no rows"):
+    with pytest.raises(DataError, match="without rows"):
         read_table(make_table(5, 1).head(0), schema)
     with pytest.raises(SchemaError, match="lacks column 'ward'"):
         read_table(make_table(5, 1).drop(columns="ward"), schema)

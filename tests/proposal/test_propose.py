@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from kagemusha.encoding import Encoder
@@ -143,3 +144,15 @@ def test_an_identifier_that_repeats_is_dropped_and_asks_for_a_unit(kind: type) -
     assert warning.column == "patient_id"
     assert "[unit]" in warning.text
     assert not [f for f in check(draft.with_unit(Unit("patient_id", 3))) if f.level == "warning"]
+
+
+def test_milliseconds_are_dates_in_files_as_in_frames(tmp_path: Path) -> None:
+    days = pa.array([86_400_000 * day for day in range(40)], pa.timestamp("ms"))
+    pyarrow.parquet.write_table(pa.table({"seen": days}), tmp_path / "t.parquet")
+    assert propose(tmp_path / "t.parquet") == propose(pa.table({"seen": days}))
+    assert propose(tmp_path / "t.parquet")["seen"].kind == "date"
+
+
+def test_texts_that_read_alike_become_one_category() -> None:
+    words = ["true", "1", "1.0", "x", "NaN", "2020-01-05", "2020-01-05 00:00:00"]
+    assert propose(pa.table({"mess": words * 30}))["mess"].categories == ("1", "2020-01-05", "x")

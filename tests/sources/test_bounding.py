@@ -111,3 +111,14 @@ def test_without_a_column_nothing_is_left_out() -> None:
     frame = table(7)
     known = Schema(COLUMNS, Unit(max_rows=40))
     assert counts(frame, known).sum() == len(frame)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_table_of_nobodies_is_a_table(rows: int, tmp_path: Path) -> None:
+    """Whether there is anybody at all is one person's secret: no rows, rows of nobody, and one person are neighbours."""
+    nobody = table(1).head(rows).assign(id=pd.array([None] * rows, dtype="Int64"))
+    for name, where in containers(nobody, tmp_path).items():
+        source = open_source(where, SCHEMA)
+        assert source.count([PAIR])[0].counts.sum() == 0, name
+        columns, persons = source.records()
+        assert len(columns[0]) == len(persons) == 0

@@ -27,6 +27,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
 from kagemusha.schema import Category, Drop, Schema, Unit
 from kagemusha.sources.protocol import Source
+from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -114,9 +115,14 @@ def audit(
     runs: int = 2000,
     seed: int = 0,
     risk: float = 1e-4,
+    discover: float | None = None,
     progress: Progress = silent,
 ) -> Audit:
-    """Run a method `runs` times in each of two worlds and bound its privacy loss from below."""
+    """Run a method `runs` times in each of two worlds and bound its privacy loss from below.
+
+    With `discover`, categories are left open and found with that share of the budget, and the score is what the person's own
+    label, which nobody else has, leaves in the model, from one end of a release to the other.
+    """
     from kagemusha.sources import open_source
 
     schema, tables = worst_case(budget)
@@ -124,7 +130,12 @@ def audit(
     losses = np.empty((2, runs))
     for run in range(runs):
         for side in range(2):
-            losses[side, run] = _loss(make(), worlds, side, budget, [seed, run, side])
+            one = [seed, run, side]
+            losses[side, run] = (
+                _loss(make(), worlds, side, budget, one)
+                if discover is None
+                else _label_found(make(), tables[side], schema, budget, discover, one)
+            )
         if run % 20 == 0:
             progress(f"{2 * run:,} runs", run / runs)
     found = proved(losses[0], losses[1], delta=budget.delta, risk=risk)
@@ -139,3 +150,15 @@ def _loss(synthesizer: Synthesizer, worlds: tuple[Source, Source], side: int, bu
         curator = Shoulder(worlds[side], release, worlds)
         synthesizer.build(curator)
     return curator.loss
+
+
+def _label_found(
+    synthesizer: Synthesizer, table: object, schema: Schema, budget: Budget, share: float, seed: list[int]
+) -> float:
+    left_open = schema.replace("c", categories=None)
+    number = int(np.random.default_rng(seed).integers(2**62))
+    model = fit(synthesizer, table, budget, schema=left_open, simulation=number, discover=share)
+    labels = list(model.schema["c"].categories or ())  # type: ignore[attr-defined]
+    counts = model.project(("c",))
+    # whether it was found at all, then how much of it, or of what no label holds, there is
+    return 1e6 * ("w" in labels) + float(counts[labels.index("w")] if "w" in labels else counts[len(labels) :].sum())

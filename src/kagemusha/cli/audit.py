@@ -22,6 +22,9 @@ def audit(
     max_rows: Annotated[int, typer.Option(help="Rows of the person in whom the two worlds differ.")] = 1,
     option: Options = None,
     runs: Annotated[int, typer.Option(help="Runs in each world.")] = 2000,
+    discover: Annotated[
+        float | None, typer.Option(help="Leave categories open and find them with this share of the budget.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="For the same runs again.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -37,13 +40,17 @@ def audit(
     if not 20 <= runs <= 10**7:
         raise UsageError(f"--runs must be at least 20 and at most 10,000,000, got {runs}")
     budget = Budget(epsilon, delta, Adjacency.named(adjacency), max_rows)
+    if discover is not None and not 0 < discover < 1:
+        raise UsageError(f"--discover must be greater than 0 and less than 1, got {discover}")
     choices = parse_options(option)
     if not create(method, **choices).private:
         raise UsageError(
             f"method {method!r} protects nobody, and its certificates say so; there is no promise to audit"
         )
     with progress_bar(quiet=as_json) as progress:
-        found = run(lambda: create(method, **choices), budget, runs=runs, seed=seed, progress=progress)
+        found = run(
+            lambda: create(method, **choices), budget, runs=runs, seed=seed, discover=discover, progress=progress
+        )
     if as_json:
         told = {
             "method": method,

@@ -61,7 +61,8 @@ def _file_columns(file: RawFile, rows: int) -> Iterator[tuple[str, Any]]:
         arrow = shielded(file.path, lambda: _first(connection.sql(f"SELECT * FROM {scan}"), rows))
     if not arrow.num_rows:
         raise DataError(f"{file.path}: the file has a header but no rows")
-    yield from zip(file.names, arrow.columns, strict=True)
+    for name, stored, values in zip(file.names, file.stored, arrow.columns, strict=True):
+        yield name, values.cast("timestamp[ms]") if stored == "milliseconds" else values
 
 
 def _first(relation: Any, rows: int) -> Any:

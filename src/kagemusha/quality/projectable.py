@@ -45,7 +45,7 @@ class CodedTable:
         if len(self.columns) != len(schema.domain):
             raise UsageError(f"{len(self.columns)} columns of codes, but the schema models {len(schema.domain)}")
         if not self.rows:
-            raise DataError("a table without rows cannot be evaluated")
+            raise DataError("the table has no rows: there is nothing to evaluate")
         self._kept: dict[Clique, FloatArray] = {}
         self._room = KEPT_CELLS
 

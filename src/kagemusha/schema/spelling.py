@@ -12,14 +12,13 @@ import math
 import re
 from datetime import date, datetime, timedelta
 
-NUMBER = r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)[ \t]*"
-"""The texts of numbers, for Python's and DuckDB's regular expressions alike."""
-
 DATE_TIME = (
     r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?)?"
 )
-"""The texts of dates and times that common writers use (ISO 8601), of which `ZONE` may be the end."""
+"""The texts of dates and times that common writers use (ISO 8601), of which `ZONE` may be the end.
+
+For Python's and DuckDB's regular expressions alike."""
 
 ZONE = r" ?(?:Z|UTC|([+-][0-9]{2}):?([0-9]{2})?)"
 ZONED_FROM = 17
@@ -39,7 +38,8 @@ EXACT_BELOW = 2**53
 """Whole numbers below this differ from one another in float64; from here on they may not."""
 
 _EPOCH = datetime(1970, 1, 1)
-_NUMBER, _DATE_TIME, _ZONE = re.compile(NUMBER), re.compile(DATE_TIME), re.compile(rf"{ZONE}\Z")
+_NUMBER = re.compile(r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)[ \t]*")
+_DATE_TIME, _ZONE = re.compile(DATE_TIME), re.compile(rf"{ZONE}\Z")
 _TRUTH = {**dict.fromkeys(TRUE, 1.0), **dict.fromkeys(FALSE, 0.0)}
 _FIRST = frozenset("0123456789+-. \titfTF")
 _WRITTEN = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.0)?|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+)")

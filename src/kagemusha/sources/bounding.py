@@ -76,7 +76,8 @@ class Bound:
     def __init__(self, persons: IntArray, names: Sequence[str], most: int) -> None:
         self.keep = persons >= 0
         self._persons, self._names, self._most = persons, names, most
-        counts = np.bincount(persons[self.keep], minlength=len(names))
+        # the last one is nobody's: persons who are none have the number −1
+        counts = np.append(np.bincount(persons[self.keep], minlength=len(names)), 0)
         self._crowded = self.keep & (counts[persons] > most)
         self.keep[self._crowded] = False
         self._best: dict[int, list[tuple[str, int]]] = {}

@@ -48,7 +48,7 @@ class RawFile:
             raise DataError(f"{self.path}: its records cannot be told apart with certainty; write the file anew as CSV")
 
     def source(self, position: int) -> str:
-        """The SQL expression of one column of `scan`."""
+        """The SQL expression of one column in what `reading` gives; of milliseconds, the number."""
         # DuckDB 2.0 moves a TRY_CAST of a bare column into its CSV reader as a plain cast, and one unreadable
         # value then fails the whole file (duckdb#23818). A CSV holds no NULL, so coalesce changes nothing else.
         return f"coalesce(raw.c{position}, '')" if self.kind == "csv" else f"raw.c{position}"

@@ -90,7 +90,8 @@ class Nigao(Synthesizer):
         query = ClassSums(whole, "sum of all records", COUNT)
         first = curator.answer([query], CENTRE * budget)[0]
         counts, sums = query.split(first)
-        rows = float(curator.public_rows() or max(1.0, counts[0]))
+        public = curator.public_rows()
+        rows = max(1.0, float(counts[0]) if public is None else float(public))
         centre = np.clip(sums / rows, -1, 1)
         known = first.sigma * float(whole.radius[0]) / LATTICE / rows
         share = means_share(start.raw_width, classes, rows, budget)
