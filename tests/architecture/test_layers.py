@@ -62,7 +62,7 @@ def test_imports_go_one_way() -> None:
 
 HEAVY = (
     "torch", "matplotlib", "starlette", "uvicorn", "pandas", "polars", "pyarrow", "opendp", "dp_accounting", "numba",
-    "sklearn", "scipy", "duckdb",
+    "sklearn", "scipy", "duckdb", "cryptography",
 )  # fmt: skip
 
 

@@ -53,6 +53,11 @@ class Opened:
     certificate: Certificate
     inventory: Inventory
 
+    @property
+    def digest(self) -> str:
+        """The digest that the certificate states, by which a ledger knows it."""
+        return str(parse_json(self.text).get("digest"))
+
 
 def verify(certificate_path: Path) -> list[Check]:
     """Every check on a certificate and on the files released beside it; what cannot be read is a VerifyError.

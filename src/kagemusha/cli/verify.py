@@ -39,7 +39,7 @@ def verify(
     verdict = verify_release(certificate, trust, demanded=demanded)
     read = verdict.certificate
     if ledger is not None:
-        verdict = verdict.with_check(_ledger_check(ledger, read.release, read.digest()))
+        verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
     if as_json:
         say_json(
             {

@@ -32,6 +32,8 @@ class Verdict:
 
     path: Path
     certificate: Certificate
+    digest: str
+    """Of the certificate, as it states it."""
     checks: Sequence[Check]
     signed: Signed
     demanded: bool
@@ -90,7 +92,7 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
         checks.append(Check(SIGNATURE, False, signed.words))
     elif signed.standing is not Standing.UNSIGNED:
         checks.append(Check(SIGNATURE, True, "covers exactly these files"))
-    return Verdict(opened.path, certificate, checks, signed, demanded)
+    return Verdict(opened.path, certificate, opened.digest, checks, signed, demanded)
 
 
 def _whole_check(certificate: Certificate) -> Check:
