@@ -253,6 +253,7 @@ def test_what_duckdb_puts_aside_lies_in_a_private_folder_and_goes() -> None:
     with connect() as connection:
         (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)
         connection.execute("SET memory_limit = '60MB'; SET threads = 1")
         (groups,) = connection.execute(
             "SELECT count(*) FROM (SELECT 'person ' || i AS name FROM range(2000000) t(i) GROUP BY 1)"

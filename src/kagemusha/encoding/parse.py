@@ -48,6 +48,7 @@ class TextReader:
 
         if self._connection is None:
             self._connection = duckdb.connect()
+            self._connection.execute("SET enable_progress_bar = false")
         column = pa.array(texts, type=pa.string()) if isinstance(texts, list) else texts
         self._connection.register("texts", pa.table({"text": column}))
         try:

@@ -84,6 +84,10 @@ def parse(text: str) -> Condition:
     return _Parser(text).whole()
 
 
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= 200 else repr(text[:197]) + "..."
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -92,7 +96,7 @@ class _Parser:
         while place < len(text.rstrip()):
             match = _TOKEN.match(text, place)
             if match is None or match.lastgroup is None:
-                raise UsageError(f"where: cannot read {text[place:].strip()!r}")
+                raise UsageError(f"where: cannot read {_shown(text[place:].strip())}")
             value = match.group(match.lastgroup)
             kind = match.lastgroup
             if kind == "word" and value.lower() in _KEYWORDS:
@@ -125,7 +129,9 @@ class _Parser:
 
     def _fail(self, wanted: str) -> None:
         place = self._tokens[self._at][2] if self._at < len(self._tokens) else len(self._text)
-        raise UsageError(f"where: expected {wanted} at {self._text[place:] or 'the end'!r} in {self._text!r}")
+        raise UsageError(
+            f"where: expected {wanted} at {_shown(self._text[place:] or 'the end')} in {_shown(self._text)}"
+        )
 
     def _either(self) -> Condition:
         parts = [self._both()]

@@ -31,6 +31,8 @@ def connect() -> Iterator[Any]:
         TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
         duckdb.connect(config={**config, "temp_directory": folder}) as connection,
     ):
+        # A bar would be drawn into the output stream, where a command's own answer is expected.
+        connection.execute("SET enable_progress_bar = false")
         # The first would take the bounds that a Parquet file states for bounds of all values, and NaN lies beyond any.
         # The second takes a time that grows with the square of the number of columns.
         connection.execute("SET disabled_optimizers = 'statistics_propagation,common_subexpressions'")
