@@ -19,7 +19,8 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 
-MOST_MEGABYTES = 200
+MORE_MEGABYTES = 64
+"""An attack may take so much more than an honest model does."""
 
 CHILD = """
 import sys
@@ -75,34 +76,39 @@ LARGE = [
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, saved: Path) -> None:
-    """Sizing a tree is compiled once on a machine, which takes some memory by itself; that is not the file's doing."""
-    path = made("a dense clique made of pairs", saved, tmp_path_factory.mktemp("compiled"))
-    subprocess.run([sys.executable, "-c", CHILD, str(path)], capture_output=True, check=False)
-
-
-@needs_proc
-@pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("name", LARGE)
-def test_an_attack_takes_little_memory(name: str, saved: Path, tmp_path: Path) -> None:
-    path = made(name, saved, tmp_path)
-    done = subprocess.run([sys.executable, "-c", CHILD, str(path)], capture_output=True, text=True, check=False)
+def peak(script: str, path: Path) -> int:
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.splitlines()[-1]) <= MOST_MEGABYTES, done.stdout
+    return int(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def honest(saved: Path) -> int:
+    """What an honest model takes here: the libraries, as far as this machine keeps them in memory, are most of it.
+
+    The first run compiles what sizes a tree, once on a machine.
+    """
+    script = CHILD.replace('sys.exit("loaded")', "pass").replace(
+        "load_model(sys.argv[1])", f"load_model({str(saved)!r})"
+    )
+    return min(peak(script, saved) for _ in range(2))
 
 
 @needs_proc
-def test_the_measure_of_memory_can_fail(saved: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", LARGE)
+def test_an_attack_takes_little_memory(name: str, saved: Path, tmp_path: Path, honest: int) -> None:
+    path = made(name, saved, tmp_path)
+    assert peak(CHILD, path) <= honest + MORE_MEGABYTES
+
+
+@needs_proc
+def test_the_measure_of_memory_can_fail(saved: Path, tmp_path: Path, honest: int) -> None:
     """What the loader did before: unpack first, look later."""
     arrays = {"potential.0": np.zeros(40_000_000)}
     pack(tmp_path / "large.kage", announce(unpack(saved)[0], arrays), arrays)
     script = CHILD.replace("load_model(sys.argv[1])", "import numpy, zipfile, io\n    archive = zipfile.ZipFile(sys.argv[1])\n"
         "    numpy.load(io.BytesIO(archive.read('arrays/potential.0.npy')))\n    raise DataError('late')")  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "large.kage")], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout.splitlines()[-1]) > MOST_MEGABYTES
+    assert peak(script, tmp_path / "large.kage") > honest + MORE_MEGABYTES
 
 
 def test_an_honest_model_comes_back(model: Model, saved: Path) -> None:
