@@ -15,6 +15,7 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Generator, PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
@@ -75,6 +76,10 @@ class Synthesizer(ABC):
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """What `build` will need; reads no data and spends nothing."""
+
+    def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
+        """Everything that `build` will ask, in its order; only for methods whose accounting is `schedule`."""
+        return ()
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""

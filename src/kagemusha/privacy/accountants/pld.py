@@ -109,9 +109,11 @@ def _interval(events: Sequence[Event]) -> float:
     """A grid fine enough for the smallest event, coarse enough that the composed support stays manageable."""
     rho = sum(_about_rho(event) for event in events)
     spread = rho + 20 * math.sqrt(2 * rho)
-    interval = min(1e-2, max(1e-6, spread / 2e5))
-    # rounding adds up over sampled steps, each of which loses little by itself
-    return min(interval, 1e-4) if any(e.rho is None for e in events) else interval
+    sampled = sum(e.steps for e in events if isinstance(e, SampledGaussianEvent) and e.rho is None)
+    if sampled:
+        # composing sampled steps takes long, and rounding adds about steps · interval² to ε: 10⁻⁴ of it at most
+        return max(1e-6, min(1e-2, spread / 1.2e4, math.sqrt(1e-4 * min(1.0, spread / 5) / sampled)))
+    return min(1e-2, max(1e-6, spread / 2e5))
 
 
 def _about_rho(event: Event) -> float:
