@@ -5,3 +5,4 @@ from kagemusha.sources.open_table import OpenTable as OpenTable
 from kagemusha.sources.open_table import open_table as open_table
 from kagemusha.sources.protocol import Source as Source
 from kagemusha.sources.rawfile import read_header as read_header
+from kagemusha.sources.coded import CodedSource as CodedSource

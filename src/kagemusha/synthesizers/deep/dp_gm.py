@@ -22,7 +22,6 @@ from kagemusha.models.normal import Place
 from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Clusters, Variational
 from kagemusha.neural.mixture import Mixture
-from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
@@ -31,7 +30,6 @@ from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.deep.asking import Paid
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, matrices_of
 from kagemusha.synthesizers.deep.spending import GaussianStep, Spending, norm_of
@@ -90,10 +88,8 @@ class DPGM(Choices):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Clusters, then their networks."""
-        need_torch()
         asking, spending, domain = Paid(curator), self.spending(curator.budget), curator.domain
-        features = features_of(curator.schema)
-        inputs = Inputs(features, [domain.axis(f.name) for f in features])
+        inputs = self.inputs(curator)
         vectors = kernel_vectors(inputs)
         prices = iter([spending.cost(step.share) for step in spending.gaussian])
         centres = Mixture.spread(self.clusters, vectors.width).means / math.sqrt(vectors.width)
@@ -124,7 +120,7 @@ class DPGM(Choices):
         ]
         return Fitted(
             DecoderGenerator(
-                domain, rows, [Place.of(f) for f in features], None, self.drawn, counts / counts.sum(), decoders
+                domain, rows, [Place.of(f) for f in inputs.features], None, self.drawn, counts / counts.sum(), decoders
             )
         )
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
-from kagemusha.neural.inputs import Floats
-from kagemusha.neural.networks import Network
+from kagemusha.neural.inputs import Floats, Inputs
+from kagemusha.neural.networks import Network, need_torch
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.unit import Adjacency
+from kagemusha.release.curator import Curator
 from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema.domain import Domain
+from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.deep.spending import Spending, Training
 from kagemusha.synthesizers.protocol import Synthesizer
 
@@ -66,10 +68,18 @@ class Choices(Synthesizer):
             )
         if self.private and budget.delta <= 0:
             raise UsageError(f"delta must be greater than 0 for method {self.name!r}")
-        width = feature_width(domain)
-        if width > MOST_FEATURES:
-            raise ModelTooLarge(f"{width:,} features are more than the {MOST_FEATURES:,} that {self.name} takes")
-        return width
+        if len(domain) > MOST_FEATURES:
+            raise ModelTooLarge(f"{len(domain):,} columns are more than the {MOST_FEATURES:,} that {self.name} takes")
+        return min(MOST_FEATURES, feature_width(domain))
+
+    def inputs(self, curator: Curator, but: str | None = None) -> Inputs:
+        """The features of all columns (but one); refuses, before the first question, more than networks can take."""
+        features = [f for f in features_of(curator.schema) if f.name != but]
+        inputs = Inputs(features, [curator.domain.axis(f.name) for f in features])
+        if inputs.width > MOST_FEATURES:
+            raise UsageError(f"{inputs.width:,} features are more than the {MOST_FEATURES:,} that {self.name} takes")
+        need_torch()
+        return inputs
 
     def seconds(self, width: int) -> float:
         """About how long training takes, for a table of 50,000 rows."""

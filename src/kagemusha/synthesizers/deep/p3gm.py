@@ -12,16 +12,13 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
 from kagemusha.models.decoders import Decoder, DecoderGenerator
 from kagemusha.models.normal import Place
-from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Phased
-from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid
 from kagemusha.synthesizers.deep.embedding import Embedding, embed
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, feature_width, matrices_of, require_target
@@ -33,8 +30,9 @@ from kagemusha.synthesizers.protocol import Fitted, Plan
 class Phases(Choices):
     """What P3GM, AE and PGM share.
 
-    `latent` is d′, `components` the number of Gaussians, `iterations` those of EM. With `target` and `conditional=True` the
-    components are the codes of that column, and the decoder is told which one; otherwise all columns are trained along.
+    `latent` is d′, `components` the number of Gaussians, `iterations` those of EM. With a `target` the
+    components are the codes of that column, and the decoder is told which one; with `conditional=False`, and without a target,
+    all columns are trained along, as in the paper.
     `centre`, `pca`, `em` are the shares of ρ for mean record and lengths, PCA and EM; training takes the rest.
     """
 
@@ -45,7 +43,7 @@ class Phases(Choices):
     iterations: int = 5
     covariance: Literal["diagonal", "full"] = "diagonal"
     target: str | None = None
-    conditional: bool = False
+    conditional: bool = True
     centre: float = 0.03
     pca: float = 0.15
     em: float = 0.12
@@ -60,8 +58,6 @@ class Phases(Choices):
                 raise UsageError(f"{name} must be greater than 0 and less than 1, got {getattr(self, name)}")
         if self.centre + self.pca + self.em >= 0.95:
             raise UsageError("centre, pca and em together must leave at least 0.05 for training")
-        if self.conditional and self.target is None:
-            raise UsageError("conditional=True needs a target, the column whose codes are the classes")
 
     def embedding(self, domain: Domain) -> Embedding:
         """The first phase's choices."""
@@ -105,13 +101,10 @@ class Phases(Choices):
         self, asking: Asking, curator: Curator, rho: float, spending: Spending | None, progress: Progress
     ) -> Fitted:
         """Both phases."""
-        need_torch()
-        domain = curator.domain
-        features = [f for f in features_of(curator.schema) if f.name != self._left_out]
-        inputs = Inputs(features, [domain.axis(f.name) for f in features])
+        domain, inputs = curator.domain, self.inputs(curator, self._left_out)
         class_axis = None if self._left_out is None else domain.axis(self._left_out)
         phase, rows = embed(
-            asking, self.embedding(domain), rho, features, inputs.axes, part(progress, 0.0, 0.2), class_axis=class_axis
+            asking, self.embedding(domain), rho, inputs.features, inputs.axes, part(progress, 0.0, 0.2), class_axis=class_axis
         )
         learner = Phased(inputs, phase, self.hidden, self.step, variance=self.variance, class_axis=class_axis)
         schedule = self.schedule_of(spending, rows)
@@ -120,7 +113,7 @@ class Phases(Choices):
         decoder = Decoder(
             mixture.weights, mixture.means, mixture.factors, matrices_of(learner.decoder, learner.decoder_parameters())
         )
-        places = [Place.of(f) for f in features]
+        places = [Place.of(f) for f in inputs.features]
         one: FloatArray = np.ones(1)
         return Fitted(DecoderGenerator(domain, rows, places, self._left_out, self.drawn, one, [decoder]))
 

@@ -11,16 +11,13 @@ import numpy as np
 from kagemusha.errors import UsageError
 from kagemusha.models.decoders import Decoder, DecoderGenerator
 from kagemusha.models.normal import Place
-from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Variational
-from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.schema.features import features_of
 from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, matrices_of
 from kagemusha.synthesizers.deep.spending import GaussianStep, Spending
@@ -57,17 +54,14 @@ class Autoencoder(Choices):
 
     def learn(self, asking: Asking, curator: Curator, spending: Spending | None, progress: Progress) -> Fitted:
         """Train and take the decoder."""
-        need_torch()
-        domain = curator.domain
-        features = features_of(curator.schema)
-        inputs = Inputs(features, [domain.axis(f.name) for f in features])
+        domain, inputs = curator.domain, self.inputs(curator)
         rows = asking.size(1.0 if spending is None else spending.cost(self.count))
         learner = Variational(inputs, self.latent, self.hidden, self.step)
         schedule = self.schedule_of(spending, rows)
         asking.train(schedule, learner, what=TRAINING, progress=part(progress, 0.02, 1.0))
         decoder = standard(matrices_of(learner.decoder, learner.decoder_parameters()), self.latent)
         return Fitted(
-            DecoderGenerator(domain, rows, [Place.of(f) for f in features], None, self.drawn, np.ones(1), [decoder])
+            DecoderGenerator(domain, rows, [Place.of(f) for f in inputs.features], None, self.drawn, np.ones(1), [decoder])
         )
 
 
