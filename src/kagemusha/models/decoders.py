@@ -18,6 +18,9 @@ from kagemusha.schema.domain import Clique, Domain
 PROJECTED_CELLS = 1 << 24
 """Marginals are read off so many codes of a fixed seed; of wide tables these are fewer rows."""
 
+LEAST_GAPS = 1e-4
+"""The least chance of a gap where a column may have gaps."""
+
 _BLOCK = 1 << 22
 MOST_LAYERS = 8
 MOST_PARTS = 1000
@@ -125,6 +128,9 @@ class DecoderGenerator:
             if place.labelled and self.drawn:
                 # the largest of scores with Gumbel noise is a draw from their softmax
                 part = part + rng.gumbel(size=part.shape)
+            elif place.missing and self.drawn:
+                # trained by squared error, the second feature is the chance of a gap; none is quite ruled out
+                part = np.column_stack([part[:, 0], rng.random(len(part)) < np.maximum(part[:, 1], LEAST_GAPS)])
             block[:, self.domain.axis(place.name)] = place.codes(part)
             at += place.width
         return block

@@ -16,6 +16,7 @@ from kagemusha.models.generator import Generator, PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
@@ -68,6 +69,8 @@ class Synthesizer(ABC):
     """Whether later steps are chosen after seeing earlier answers."""
     private: ClassVar[bool] = True
     """False for baselines that read the table without protection."""
+    relations: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    """The adjacencies it can promise; another is refused with a `UsageError`."""
 
     @abstractmethod
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from kagemusha.privacy.events import (
@@ -93,10 +94,15 @@ class PLD:
             return math.inf if events else 0.0
         # a loss whose exponential overflows has no distribution in doubles; by basic composition its ε adds up
         large = [e for e in events if e.pure_epsilon is not None and e.pure_epsilon > _LARGEST_LOSS]
-        whole = self.compose([event for event in events if event not in large])
-        if whole is None:
-            return math.inf
-        return float(sum(e.pure_epsilon or 0 for e in large)) + max(0.0, float(whole.get_epsilon_for_delta(left)))
+        rest = tuple(event.cost_alone for event in events if event not in large)
+        return float(sum(e.pure_epsilon or 0 for e in large)) + _epsilon_of(rest, left, self._interval)
+
+
+@lru_cache(maxsize=64)
+def _epsilon_of(events: tuple[Event, ...], delta: float, interval: float | None) -> float:
+    """Kept: a declared schedule is composed when it is solved, reserved, charged and certified."""
+    whole = PLD(interval).compose(events)
+    return math.inf if whole is None else max(0.0, float(whole.get_epsilon_for_delta(delta)))
 
 
 def _pure(epsilon: float) -> Any:

@@ -25,6 +25,7 @@ from kagemusha.neural.mixture import Mixture
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes
@@ -48,6 +49,7 @@ class DPGM(Choices):
     name: ClassVar[str] = "dp-gm"
     summary: ClassVar[str] = "private k-means, then one variational autoencoder a cluster by DP-SGD"
     accounting: ClassVar[Accounting] = Accounting.SCHEDULE
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_REMOVE,)
 
     clusters: int = 5
     iterations: int = 4

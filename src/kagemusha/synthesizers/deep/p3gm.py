@@ -16,6 +16,7 @@ from kagemusha.neural.learners import Phased
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
@@ -125,6 +126,7 @@ class P3GM(Phases):
     name: ClassVar[str] = "p3gm"
     summary: ClassVar[str] = "private PCA and mixture, then a decoder and code variances by DP-SGD"
     accounting: ClassVar[Accounting] = Accounting.SCHEDULE
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_REMOVE,)
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Sums first, then training."""

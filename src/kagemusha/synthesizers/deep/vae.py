@@ -15,6 +15,7 @@ from kagemusha.neural.learners import Variational
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
@@ -77,6 +78,7 @@ class DPVAE(Autoencoder):
     name: ClassVar[str] = "dp-vae"
     summary: ClassVar[str] = "a variational autoencoder trained by DP-SGD"
     accounting: ClassVar[Accounting] = Accounting.SCHEDULE
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_REMOVE,)
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """A count, then training."""
