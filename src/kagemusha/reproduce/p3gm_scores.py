@@ -14,7 +14,7 @@ from kagemusha.reproduce.p3gm_data import DataSet
 from kagemusha.schema.features import STEPS, features_of
 
 CLASSIFIERS = ("LR", "AdaBoost", "GBM", "XGBoost")
-MOST_ROWS = 20_000
+MOST_ROWS = 60_000
 """Rows a classifier is trained on at most."""
 
 Scores = dict[str, float]

@@ -42,12 +42,12 @@ class Phases(Choices):
     latent: int = 20
     components: int = 1
     iterations: int = 5
-    covariance: Literal["diagonal", "full"] = "diagonal"
+    covariance: Literal["diagonal", "full"] = "full"
     target: str | None = None
     conditional: bool = True
     centre: float = 0.03
     pca: float = 0.15
-    em: float = 0.12
+    em: float = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
