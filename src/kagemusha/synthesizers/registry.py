@@ -24,6 +24,7 @@ _PLACES = {
     "nigao": "kagemusha.synthesizers.nigao:Nigao",
     "p3gm": "kagemusha.synthesizers.deep.p3gm:P3GM",
     "ae": "kagemusha.synthesizers.deep.p3gm:AE",
+    "p3gm-wishart": "kagemusha.synthesizers.deep.p3gm:P3GMWishart",
     "pgm": "kagemusha.synthesizers.deep.p3gm:PGM",
     "dp-vae": "kagemusha.synthesizers.deep.vae:DPVAE",
     "vae": "kagemusha.synthesizers.deep.vae:VAE",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Protocol
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.factors import Factors
+from kagemusha.neural.wishart import REASON, wishart_noise
 from kagemusha.progress import Progress
 from kagemusha.queries.query import Counts
-from kagemusha.queries.record_sums import RecordQuery
+from kagemusha.queries.record_sums import BESIDE, DIAGONAL, LATTICE, RecordQuery, Scatter
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.release.training import Learner, TrainingSchedule
@@ -26,6 +27,10 @@ class Asking(Protocol):
 
     def sums(self, query: RecordQuery, cost: float) -> NoisyVector:
         """The answer to a sum over records."""
+        ...
+
+    def scatter(self, query: Scatter, cost: float) -> NoisyVector:
+        """The answer to PCA's question."""
         ...
 
     def size(self, cost: float) -> float:
@@ -47,6 +52,10 @@ class Paid:
         """With noise."""
         return self._curator.answer([query], cost)[0]
 
+    def scatter(self, query: Scatter, cost: float) -> NoisyVector:
+        """With symmetric Gaussian noise."""
+        return self.sums(query, cost)
+
     def size(self, cost: float) -> float:
         """A noisy count."""
         (found,) = self._curator.answer([Counts(self._curator.domain, ())], cost)
@@ -55,6 +64,24 @@ class Paid:
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress) -> None:
         """On Poisson samples, clipped, with noise."""
         self._curator.train(schedule, learner, what=what, progress=progress)
+
+
+class WishartPCA(Paid):
+    """Everything at its price but PCA, which gets Wishart noise of ε = √(2ρ) and no promise."""
+
+    def __init__(self, curator: Curator, seed: int = 0) -> None:
+        super().__init__(curator)
+        self._columns = curator.unprotected(REASON).records()[0]
+        self._rng = np.random.default_rng(seed)
+
+    def scatter(self, query: Scatter, cost: float) -> NoisyVector:
+        """The exact scatter and Wishart noise."""
+        exact = query.total(self._columns)
+        width = query.vectors.width
+        noise = wishart_noise(width, math.sqrt(2 * cost), self._rng) * LATTICE**2
+        upper = np.triu_indices(width, 1)
+        flat = np.concatenate([DIAGONAL * np.diag(noise), BESIDE * noise[upper]])
+        return query.released(exact + np.rint(flat).astype(np.int64), 1e-9)
 
 
 class Bare:
@@ -67,6 +94,10 @@ class Bare:
     def sums(self, query: RecordQuery, cost: float) -> NoisyVector:
         """Exactly."""
         return query.released(query.total(self._columns), 1e-9)
+
+    def scatter(self, query: Scatter, cost: float) -> NoisyVector:
+        """Exactly."""
+        return self.sums(query, cost)
 
     def size(self, cost: float) -> float:
         """Exactly."""

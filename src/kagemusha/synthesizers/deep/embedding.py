@@ -48,6 +48,8 @@ class Embedding:
     centre: float
     pca: float
     em: float
+    released_pca: bool = True
+    """False where PCA is no step of the promise (Wishart noise)."""
 
     @property
     def rounds(self) -> int:
@@ -61,6 +63,8 @@ class Embedding:
             GaussianStep("lengths of records", norm_of(NormCounts), 0.3 * self.centre),
             GaussianStep("scatter of records", norm_of(Scatter), self.pca),
         ]
+        if not self.released_pca:
+            asked.pop()
         for _ in range(self.rounds):
             asked += [
                 GaussianStep("sizes", norm_of(MixtureSizes), 0.1 * self.em / self.rounds),
@@ -81,7 +85,7 @@ def embed(
     class_axis: int | None = None,
 ) -> tuple[Projection, float]:
     """The released first phase, and the number of rows. With `class_axis` the components are the classes."""
-    steps = iter(choices.steps())
+    steps = iter(replace(choices, released_pca=True).steps())
 
     def price() -> float:
         return next(steps).share * rho
@@ -96,7 +100,7 @@ def embed(
     around = replace(around, radius=np.full(1, length_kept(asking, around, price())))
     progress("PCA", 0.3)
     scatter = Scatter(around, "scatter of records")
-    matrices, deviation = scatter.split(asking.sums(scatter, price()))
+    matrices, deviation = scatter.split(asking.scatter(scatter, price()))
     basis, values = leading(matrices[0] / rows, float(deviation[0]) / rows, choices.latent)
     white = replace(
         around,

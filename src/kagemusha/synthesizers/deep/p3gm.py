@@ -20,7 +20,7 @@ from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid
+from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid, WishartPCA
 from kagemusha.synthesizers.deep.embedding import Embedding, embed
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, feature_width, matrices_of, require_target
 from kagemusha.synthesizers.deep.spending import Spending, Training
@@ -38,6 +38,7 @@ class Phases(Choices):
     """
 
     variance: ClassVar[bool] = True
+    released_pca: ClassVar[bool] = True
 
     latent: int = 20
     components: int = 1
@@ -71,6 +72,7 @@ class Phases(Choices):
             self.centre,
             self.pca,
             self.em,
+            self.released_pca,
         )
 
     @property
@@ -141,6 +143,21 @@ class AE(P3GM):
     name: ClassVar[str] = "ae"
     summary: ClassVar[str] = "P3GM without code variances: private PCA and mixture, then a decoder by DP-SGD"
     variance: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class P3GMWishart(P3GM):
+    """P3GM with the paper's Wishart noise on PCA, which protects nobody. For comparison alone."""
+
+    name: ClassVar[str] = "p3gm-wishart"
+    summary: ClassVar[str] = "P3GM with the paper's Wishart noise: for comparison, not private"
+    private: ClassVar[bool] = False
+    released_pca: ClassVar[bool] = False
+
+    def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
+        """As P3GM, with a read that has no protection."""
+        spending = self.spending(curator.domain, curator.budget)
+        return self.learn(WishartPCA(curator), curator, spending.rho, spending, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
