@@ -77,7 +77,9 @@ def test_without_noise_a_step_is_that_of_textbooks() -> None:
         for k in range(3):
             apart = x - MIXTURE.means[k]
             inside = apart @ np.linalg.inv(MIXTURE.covariances[k]) @ apart
-            density[n, k] = MIXTURE.weights[k] * math.exp(-inside / 2) / math.sqrt(np.linalg.det(MIXTURE.covariances[k]))
+            density[n, k] = (
+                MIXTURE.weights[k] * math.exp(-inside / 2) / math.sqrt(np.linalg.det(MIXTURE.covariances[k]))
+            )
     shares = density / density.sum(axis=1, keepdims=True)
     sizes = shares.sum(axis=0)
     means = shares.T @ points / sizes[:, None]

@@ -16,9 +16,9 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
 from kagemusha.privacy.unit import Adjacency
+from kagemusha.release.clipping import LATTICE, clipped_sum
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
-from kagemusha.release.clipping import LATTICE, clipped_sum
 from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema import Category, Drop, Schema, Unit
 from kagemusha.sources import open_source

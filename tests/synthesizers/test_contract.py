@@ -11,7 +11,7 @@ SMALL = {"hidden": 6, "rate": 0.25, "epochs": 2.0, "latent": 2}
 """Networks that train in a moment."""
 
 TINY = {
-    **dict.fromkeys(("p3gm", "ae", "pgm", "p3gm-wishart"), {**SMALL, "components": 2, "iterations": 2}),
+    **{name: {**SMALL, "components": 2, "iterations": 2} for name in ("p3gm", "ae", "pgm", "p3gm-wishart")},
     **dict.fromkeys(("dp-vae", "vae"), SMALL),
     "dp-gm": {**SMALL, "clusters": 2, "iterations": 2},
 }

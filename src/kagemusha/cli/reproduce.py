@@ -58,7 +58,9 @@ def p3gm(
     full: Annotated[bool, typer.Option("--full", help="Ten folds and three runs, as the paper; takes days.")] = False,
     credit: Annotated[
         Path | None,
-        typer.Option("--credit", help="The full Credit table (creditcard.csv); by default the sample.", show_default=False),
+        typer.Option(
+            "--credit", help="The full Credit table (creditcard.csv); by default the sample.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """P3GM and its siblings on tables and pictures: Tables 2 to 4, Figures 1, 3, 4 and 5.

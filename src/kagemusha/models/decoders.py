@@ -163,7 +163,9 @@ class DecoderGenerator:
             raise ValueError("not as many parts as shares")
         parts = [
             Decoder(
-                *(arrays[f"{name}.{p}"] for name in ("weights", "means", "factors")),
+                arrays[f"weights.{p}"],
+                arrays[f"means.{p}"],
+                arrays[f"factors.{p}"],
                 [arrays[f"matrix.{p}.{i}"] for i in range(min(int(count), MOST_LAYERS + 1))],
             )
             for p, count in enumerate(layers)
@@ -174,7 +176,9 @@ class DecoderGenerator:
                 raise ValueError(problem)
         known = {len(part.weights) for part in parts}
         classes = {} if target is None else {target: known.pop() if len(known) == 1 else -1}
-        if {place.name: place.size for place in columns} | classes != dict(zip(domain.names, domain.sizes, strict=True)):
+        if {place.name: place.size for place in columns} | classes != dict(
+            zip(domain.names, domain.sizes, strict=True)
+        ):
             raise ValueError("the columns do not fit the domain")
         if not (moderate(shares) and shares.min() >= 0 and abs(float(shares.sum()) - 1) < 1e-9):
             raise ValueError("the shares are none of one whole")

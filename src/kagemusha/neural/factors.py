@@ -29,7 +29,7 @@ class Layer:
     @property
     def size(self) -> int:
         """Weights of the layer."""
-        return self.slopes.shape[1] * self.inputs.shape[1]
+        return int(self.slopes.shape[1] * self.inputs.shape[1])
 
     def of(self, count: int) -> IntArray:
         """Which of `count` rows these are."""

@@ -25,13 +25,15 @@ class Mixture:
     @classmethod
     def spread(cls, components: int, width: int, seed: int = 0) -> Mixture:
         """A public start: the standard normal, cut into components whose means are drawn from it."""
-        means = np.random.default_rng(seed).standard_normal((components, width)) if components > 1 else np.zeros((1, width))
+        means = (
+            np.random.default_rng(seed).standard_normal((components, width)) if components > 1 else np.zeros((1, width))
+        )
         return cls(np.full(components, 1 / components), means, np.tile(np.eye(width), (components, 1, 1)))
 
     @property
     def width(self) -> int:
         """Coordinates."""
-        return self.means.shape[1]
+        return int(self.means.shape[1])
 
     @cached_property
     def precisions(self) -> FloatArray:
@@ -61,14 +63,18 @@ class Mixture:
         shares = np.exp(logs)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def sample(self, rows: int, rng: np.random.Generator) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    def sample(
+        self, rows: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.int64]]]:
         """Points, and the component each comes from."""
         which = rng.choice(len(self.weights), rows, p=self.weights)
         drawn = rng.standard_normal((rows, self.width))
         return self.means[which] + np.einsum("nij,nj->ni", self.factors[which], drawn), which
 
 
-def mixture_of(sizes: FloatArray, firsts: FloatArray, seconds: FloatArray, noise: tuple[float, float, float]) -> Mixture:
+def mixture_of(
+    sizes: FloatArray, firsts: FloatArray, seconds: FloatArray, noise: tuple[float, float, float]
+) -> Mixture:
     """The M-step from noisy sums: Σr, Σr·x and Σr·x·xᵀ of each component, and the deviations of their noise.
 
     No size is below its noise, so that nothing is divided by it; covariances are drawn towards their common mean as far as

@@ -91,7 +91,4 @@ class Tape:
         """The slopes of the rows' losses, summed, along every layer's output: each row's own, as rows do not mix."""
         torch = need_torch()
         slopes = torch.autograd.grad(loss.sum(), self.outputs)
-        return [
-            Layer(g.numpy(), a.numpy(), rows) for g, a in zip(slopes, self.inputs, strict=True)
-        ]
-
+        return [Layer(g.numpy(), a.numpy(), rows) for g, a in zip(slopes, self.inputs, strict=True)]

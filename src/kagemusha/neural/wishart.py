@@ -11,9 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 
-REASON = (
-    "Wishart noise on PCA is not differentially private: it only ever adds, so some outputs rule a person out for certain"
-)
+REASON = "Wishart noise on PCA is not differentially private: it only ever adds, so some outputs rule a person out for certain"
 
 
 def wishart_noise(width: int, epsilon: float, rng: np.random.Generator) -> FloatArray:

@@ -22,7 +22,7 @@ class KernelVectors(Vectors):
     @property
     def width(self) -> int:
         """Cosines."""
-        return self.directions.shape[1]
+        return int(self.directions.shape[1])
 
     def free(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
         """The vectors before clipping."""

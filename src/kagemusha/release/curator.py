@@ -40,9 +40,7 @@ def require_readable(source: Source) -> None:
     source.count([()])
 
 
-def gaussian_event(
-    what: str, l2_squared: int, cost: float, noise: str, query: Asked | None = None
-) -> GaussianEvent:
+def gaussian_event(what: str, l2_squared: int, cost: float, noise: str, query: Asked | None = None) -> GaussianEvent:
     """The Gaussian step of a cost (ρ); whoever declares a schedule beforehand makes its steps here, too."""
     squared = max(1, l2_squared)  # where no record moves anything, any scale is wide enough
     sigma = math.sqrt(squared / (2 * affordable(cost)))

@@ -186,9 +186,7 @@ def _step(release: Release, rows: Rows, schedule: TrainingSchedule, learner: Lea
     return Step(sampled, exact, noisy, seed)
 
 
-def gradient_sum(
-    learner: Learner, rows: Rows, persons: IntArray, clip: float, rng: np.random.Generator
-) -> IntArray:
+def gradient_sum(learner: Learner, rows: Rows, persons: IntArray, clip: float, rng: np.random.Generator) -> IntArray:
     """The exact, private sum of these persons' clipped gradients, in steps of the lattice."""
     whole = np.zeros(learner.parameters, dtype=np.int64)
     floating: FloatArray | None = None

@@ -110,7 +110,9 @@ class Report:
     def _seconds(self) -> str:
         rows = []
         for method in self.methods:
-            mine = {d: [r.seconds for r in self.results if (r.data, r.method) == (d, method)] for d in self.settings.data}
+            mine = {
+                d: [r.seconds for r in self.results if (r.data, r.method) == (d, method)] for d in self.settings.data
+            }
             rows.append([method, *(f"{np.mean(s):.1f}" if s and max(s) > 0 else "–" for s in mine.values())])
         return table(["method", *self.settings.data], rows)
 
@@ -144,9 +146,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def reproduce(
-    out: Path, *, size: str = "committed", credit: Path | None = None, progress: Progress = silent
-) -> Report:
+def reproduce(out: Path, *, size: str = "committed", credit: Path | None = None, progress: Progress = silent) -> Report:
     """Run everything, write tables (CSV, Markdown) and figures into `out`; a stopped run goes on where it was."""
     from kagemusha.neural.networks import need_torch
 

@@ -57,7 +57,9 @@ class Phased:
         return PLD().epsilon(events, self.delta)
 
 
-def figure_5(noises: tuple[float, ...] = (1.2, 1.5, 2.0, 3.0, 4.0)) -> dict[float, dict[str, list[tuple[float, float]]]]:
+def figure_5(
+    noises: tuple[float, ...] = (1.2, 1.5, 2.0, 3.0, 4.0),
+) -> dict[float, dict[str, list[tuple[float, float]]]]:
     """For ε_p = .01 and .1 and every noise of training, ε in each accounting."""
     found: dict[float, dict[str, list[tuple[float, float]]]] = {}
     for pca in (0.01, 0.1):

@@ -71,7 +71,9 @@ def _watched(method: str, options: dict[str, Any], every: int, notes: list[tuple
     class WatchedPhases(AE if method == "ae" else P3GM):  # type: ignore[misc]
         def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
             spending = self.spending(curator.domain, curator.budget)
-            return self.learn(_Looking(curator, every, notes), curator, spending.rho, spending, progress)
+            looking = _Looking(curator, every, notes)
+            found: Fitted = self.learn(looking, curator, spending.rho, spending, progress)
+            return found
 
     class WatchedVAE(DPVAE):
         def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:

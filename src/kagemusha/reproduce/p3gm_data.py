@@ -49,16 +49,16 @@ def load(name: str, *, fold: int = 0, folds: int = 10, credit: Path | None = Non
     """A data set; tables are cut into folds, of which one is kept to test on, images as they are published."""
     if name in IMAGES:
         return _images(name)
-    schema, target, positive, codes, told = {
-        "adult": _adult,
-        "isolet": _isolet,
-        "esr": _esr,
-        "credit": lambda: _credit(credit),
-    }[name]()
+    if name == "credit":
+        schema, target, positive, codes, told = _credit(credit)
+    else:
+        schema, target, positive, codes, told = {"adult": _adult, "isolet": _isolet, "esr": _esr}[name]()
     order = np.random.default_rng(2021).permutation(len(codes))
     kept = order[fold::folds]
     rest = np.setdiff1d(order, kept)
-    return DataSet(name, schema, target, positive, codes[np.random.default_rng(fold).permutation(rest)], codes[kept], told)
+    return DataSet(
+        name, schema, target, positive, codes[np.random.default_rng(fold).permutation(rest)], codes[kept], told
+    )
 
 
 def _frame(path: Path) -> Any:
@@ -86,7 +86,7 @@ def _adult() -> tuple[Schema, str, int, IntArray, str]:
         "capital-loss": Integer("capital-loss", lower=0, upper=4000, bins=40),
         "hours-per-week": Integer("hours-per-week", lower=1, upper=99),
     }
-    columns = []
+    columns: list[Integer | Category] = []
     for name in frame.columns:
         if name in numbers:
             columns.append(numbers[name])
@@ -154,4 +154,3 @@ def _binary(name: str) -> Category:
 
 def _binned(values: np.ndarray[Any, Any], low: float, high: float, bins: int) -> IntArray:
     return np.clip(np.floor((values - low) / (high - low) * bins), 0, bins - 1).astype(np.int64)
-

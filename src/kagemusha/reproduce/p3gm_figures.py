@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,6 @@ def lines(panels: Mapping[str, Lines], path: Path, *, x: str, y: str, logarithmi
     plt.close(figure)
 
 
-def _plotting():  # type: ignore[no-untyped-def]
+def _plotting() -> Any:
     need("matplotlib").use("Agg")
     return need("matplotlib.pyplot")

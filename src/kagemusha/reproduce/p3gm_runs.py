@@ -20,6 +20,7 @@ from kagemusha.reproduce.aim_runs import code_digest
 from kagemusha.reproduce.p3gm_data import IMAGES, DataSet, coded, load
 from kagemusha.reproduce.p3gm_scores import image_scores, table_scores
 from kagemusha.schema import Integer, Real, Schema
+from kagemusha.schema.columns import Modelled
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 
@@ -118,7 +119,8 @@ def run_one(data: DataSet, method: str, seed: int, settings: Settings, fold: int
 
 def coarse(data: DataSet) -> tuple[Schema, IntArray]:
     """The same rows with numbers of at most COARSE_BINS codes."""
-    columns, codes = [], []
+    columns: list[Modelled] = []
+    codes = []
     for axis, column in enumerate(data.schema.modelled):
         mine = data.train[:, axis].astype(np.int64)
         if isinstance(column, Integer | Real) and column.size > COARSE_BINS:

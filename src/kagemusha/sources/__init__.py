@@ -1,3 +1,4 @@
+from kagemusha.sources.coded import CodedSource as CodedSource
 from kagemusha.sources.file import FileSource as FileSource
 from kagemusha.sources.frame import FrameSource as FrameSource
 from kagemusha.sources.open import open_source as open_source
@@ -5,4 +6,3 @@ from kagemusha.sources.open_table import OpenTable as OpenTable
 from kagemusha.sources.open_table import open_table as open_table
 from kagemusha.sources.protocol import Source as Source
 from kagemusha.sources.rawfile import read_header as read_header
-from kagemusha.sources.coded import CodedSource as CodedSource

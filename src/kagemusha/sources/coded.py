@@ -24,7 +24,7 @@ class CodedSource:
         self._schema, self._name = schema, name
         self._columns: list[Codes] = []
         for column, size in zip(columns, schema.domain.sizes, strict=True):
-            if len(column) and not (0 <= int(column.min()) and int(column.max()) < size):
+            if len(column) and not (int(column.min()) >= 0 and int(column.max()) < size):
                 raise DataError("a code lies outside its column's domain")
             self._columns.append(np.ascontiguousarray(column, dtype=code_type(size)))
 

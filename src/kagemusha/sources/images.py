@@ -24,7 +24,7 @@ MOST_PIXELS = 100_000
 
 def image_schema(height: int, width: int, *, classes: int = 0, channels: int = 1) -> Schema:
     """The schema of pictures of this shape; with `classes`, the last column is a label from 0."""
-    if not (1 <= height and 1 <= width and channels in (1, 3) and height * width * channels <= MOST_PIXELS):
+    if not (height >= 1 and width >= 1 and channels in (1, 3) and height * width * channels <= MOST_PIXELS):
         raise UsageError(
             f"pictures have at least 1 × 1 pixels, 1 or 3 channels and at most {MOST_PIXELS:,} numbers, got "
             f"{height} × {width} × {channels}"
@@ -89,7 +89,7 @@ def _from_npz(path: Path) -> tuple[Any, Any]:
         with np.load(path, allow_pickle=False) as file:
             for pair in (("x", "y"), ("x_train", "y_train")):
                 if pair[0] in file:
-                    return file[pair[0]], file[pair[1]] if pair[1] in file else None
+                    return file[pair[0]], file.get(pair[1])
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         raise DataError(f"{path}: not an .npz file of arrays") from None
     raise DataError(f"{path}: no array named x (or x_train) in it")

@@ -111,7 +111,8 @@ class DPGM(Choices):
         rows = max(1.0, float(counts.sum()))
 
         def whose(codes: IntArray) -> IntArray:
-            return hard(centres).responsibilities(clipped(vectors, inputs.of(codes).astype(np.float64))).argmax(axis=1)
+            points = clipped(vectors, inputs.of(codes).astype(np.float64))
+            return np.asarray(hard(centres).responsibilities(points).argmax(axis=1), dtype=np.int64)
 
         members = [Variational(inputs, self.latent, self.hidden, self.step, seed=i) for i in range(self.clusters)]
         learner = Clusters(members, whose, self.step)

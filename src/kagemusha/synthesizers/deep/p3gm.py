@@ -107,7 +107,13 @@ class Phases(Choices):
         domain, inputs = curator.domain, self.inputs(curator, self._left_out)
         class_axis = None if self._left_out is None else domain.axis(self._left_out)
         phase, rows = embed(
-            asking, self.embedding(domain), rho, inputs.features, inputs.axes, part(progress, 0.0, 0.2), class_axis=class_axis
+            asking,
+            self.embedding(domain),
+            rho,
+            inputs.features,
+            inputs.axes,
+            part(progress, 0.0, 0.2),
+            class_axis=class_axis,
         )
         learner = Phased(inputs, phase, self.hidden, self.step, variance=self.variance, class_axis=class_axis)
         schedule = self.schedule_of(spending, rows)

@@ -62,7 +62,9 @@ class Autoencoder(Choices):
         asking.train(schedule, learner, what=TRAINING, progress=part(progress, 0.02, 1.0))
         decoder = standard(matrices_of(learner.decoder, learner.decoder_parameters()), self.latent)
         return Fitted(
-            DecoderGenerator(domain, rows, [Place.of(f) for f in inputs.features], None, self.drawn, np.ones(1), [decoder])
+            DecoderGenerator(
+                domain, rows, [Place.of(f) for f in inputs.features], None, self.drawn, np.ones(1), [decoder]
+            )
         )
 
 
