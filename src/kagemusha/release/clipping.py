@@ -94,7 +94,9 @@ def _squares(
     found = np.zeros(persons)
     for rows, slopes, inputs in layers:
         owner = whose[rows]  # rows of a person lie side by side
-        starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])) if len(owner) else np.zeros(0, dtype=np.int64)
+        if not len(owner):
+            continue
+        starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
         for begin, end in zip(starts, np.append(starts[1:], len(owner)), strict=True):
             g = slopes[begin:end] * usable[rows[begin:end], None]
             a = inputs[begin:end]
