@@ -132,7 +132,9 @@ def test_hershey_and_olsen_is_an_upper_bound_and_exact_for_one_component() -> No
             if components == 1:
                 assert ours == pytest.approx(true, abs=1e-3)
             parts = MixtureDivergence(mixture).parts(torch.tensor([[mean]]), torch.tensor([[math.log(variance)]]))
-            assert ours <= float((parts[0] - torch.from_numpy(np.log(weights))).min()) + 1e-4, "never worse than one of them"
+            assert ours <= float((parts[0] - torch.from_numpy(np.log(weights))).min()) + 1e-4, (
+                "never worse than one of them"
+            )
 
 
 def test_conditional_divergence_is_that_of_the_known_component() -> None:

@@ -139,7 +139,7 @@ def _images(name: str) -> DataSet:
     path = data_folder() / {"mnist": "mnist.npz", "fashion": "fashion_mnist.npz"}[name]
     if not path.exists():
         raise DataError(f"{path}: no such file (docs/data.md tells how to make it)")
-    from kagemusha.sources.images import image_schema
+    from kagemusha.schema.images import image_schema
 
     with np.load(path, allow_pickle=False) as file:
         parts = [(file[f"x_{part}"], file[f"y_{part}"]) for part in ("train", "test")]
