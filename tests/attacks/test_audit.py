@@ -59,7 +59,7 @@ def test_discovery_from_end_to_end_is_not_contradicted() -> None:
 TINY_NETWORKS = {"hidden": 4, "rate": 0.5, "epochs": 2.0, "latent": 2}
 
 
-@pytest.mark.parametrize("method", ["p3gm", "dp-vae", "dp-gm"])
+@pytest.mark.parametrize("method", ["p3gm", "dp-vae", pytest.param("dp-gm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_promises_of_training_are_not_contradicted(method: str, rows: int) -> None:
     """White box: every noisy sum and every noisy gradient in sight, against an attacker who knows everybody else's draws."""
@@ -75,6 +75,7 @@ def quiet(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
     return np.rint(self._rng.normal(0.0, sigma / 4, size)).astype(np.int64)
 
 
+@pytest.mark.slow
 def test_training_with_too_little_noise_is_caught() -> None:
     pytest.importorskip("torch")
     with patch.object(SimulatedNoise, "fast_gaussian", quiet):

@@ -72,3 +72,13 @@ def test_what_does_not_fit_is_refused_in_words(tmp_path: Path) -> None:
             open_images(tmp_path / f"{name}.npz", SCHEMA)
     with pytest.raises(SchemaError, match="pictures"):
         open_images(tmp_path / "bare.npz", Schema([Category("a", categories=("x",), out_of_domain="clip")]))
+
+
+def test_plan_tells_of_a_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from kagemusha.cli.plan import plan
+
+    SCHEMA.save(tmp_path / "images.toml")
+    plan(tmp_path / "images.toml", method="p3gm", option=["rate=0.25", "epochs=2"], delta=1e-5)
+    told = capsys.readouterr().out
+    assert "7 declared steps" in told
+    assert "training, 8 steps" in told
