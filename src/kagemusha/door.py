@@ -22,6 +22,7 @@ from kagemusha.errors import DataError, UsageError, VerifyError
 from kagemusha.ledger import Ledger, open_ledger
 from kagemusha.models.folder import require_replaceable, write_bundle
 from kagemusha.models.model import Model, load_model
+from kagemusha.models.pictures import picture_files
 from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
@@ -146,7 +147,7 @@ def publish(
         rows=rows,
         file_kind=file_kind,
         replace=replace,
-        extra=quality_files(model, rows=rows),
+        extra={**quality_files(model, rows=rows), **picture_files(model)},
         safe=spreadsheet_safe,
         signer=signer,
         progress=part(progress, 0.6, 1.0),

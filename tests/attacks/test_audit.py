@@ -56,6 +56,33 @@ def test_discovery_from_end_to_end_is_not_contradicted() -> None:
     assert not found.verdict.startswith("BROKEN")
 
 
+TINY_NETWORKS = {"hidden": 4, "rate": 0.5, "epochs": 2.0, "latent": 2}
+
+
+@pytest.mark.parametrize("method", ["p3gm", "dp-vae", pytest.param("dp-gm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_promises_of_training_are_not_contradicted(method: str, rows: int) -> None:
+    """White box: every noisy sum and every noisy gradient in sight, against an attacker who knows everybody else's draws."""
+    pytest.importorskip("torch")
+    budget = Budget(1.0, 1e-2, Adjacency.ADD_REMOVE, rows)
+    found = audit(lambda: create(method, **TINY_NETWORKS), budget, runs=60)
+    assert not found.verdict.startswith("BROKEN")
+    assert found.mean_loss[1] > found.mean_loss[0], "the audit sees something"
+    assert found.mean_loss[1] - found.mean_loss[0] < found.promised_mu**2 + 6 * found.promised_mu / math.sqrt(30)
+
+
+def quiet(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
+    return np.rint(self._rng.normal(0.0, sigma / 4, size)).astype(np.int64)
+
+
+@pytest.mark.slow
+def test_training_with_too_little_noise_is_caught() -> None:
+    pytest.importorskip("torch")
+    with patch.object(SimulatedNoise, "fast_gaussian", quiet):
+        found = audit(lambda: create("dp-vae", **TINY_NETWORKS), Budget(2.0, 1e-2), runs=300)
+    assert found.verdict.startswith("BROKEN")
+
+
 def halved(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
     return np.rint(self._rng.normal(0.0, sigma / 3, size)).astype(np.int64)
 

@@ -16,9 +16,10 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
 from kagemusha.privacy.unit import Adjacency
+from kagemusha.release.clipping import LATTICE, clipped_sum
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
-from kagemusha.release.training import LATTICE, TrainingSchedule, clipped_sum
+from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema import Category, Drop, Schema, Unit
 from kagemusha.sources import open_source
 
@@ -44,7 +45,9 @@ class Logistic:
     def parameters(self) -> int:
         return 2
 
-    def gradients(self, codes: np.ndarray) -> np.ndarray:
+    width = 2
+
+    def gradients(self, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         self.seen += len(codes)
         if self.stop_after is not None and self.seen > self.stop_after:
             raise KeyboardInterrupt

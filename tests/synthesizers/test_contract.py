@@ -7,8 +7,17 @@ import pytest
 from kagemusha.synthesizers.contract import CHECKS
 from kagemusha.synthesizers.registry import create, names
 
+SMALL = {"hidden": 6, "rate": 0.25, "epochs": 2.0, "latent": 2}
+"""Networks that train in a moment."""
+
+TINY = {
+    **{name: {**SMALL, "components": 2, "iterations": 2} for name in ("p3gm", "ae", "pgm", "p3gm-wishart")},
+    **dict.fromkeys(("dp-vae", "vae"), SMALL),
+    "dp-gm": {**SMALL, "clusters": 2, "iterations": 2},
+}
+
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", names())
 def test_contract(name: str, check) -> None:  # type: ignore[no-untyped-def]
-    check(create(name))
+    check(create(name, **TINY.get(name, {})))

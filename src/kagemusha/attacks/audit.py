@@ -23,8 +23,10 @@ from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Query
+from kagemusha.release.clipping import LATTICE
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
+from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, Watch, gradient_sum
 from kagemusha.schema import Category, Drop, Schema, Unit
 from kagemusha.sources.protocol import Source
 from kagemusha.synthesizers.fit import fit
@@ -53,6 +55,25 @@ class Shoulder(Curator):
         scale = 2 * self.unit.sensitivity(query.reach).each / event.epsilon
         without, inside = (self._other(query, world).astype(float) / scale for world in self.worlds)
         self.loss += float(inside[at] - np.logaddexp.reduce(inside) - without[at] + np.logaddexp.reduce(without))
+
+    @property
+    def _watch(self) -> Watch:
+        return self._stepped
+
+    def _stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
+        """The loss of a step for an attacker who knows the parameters, everybody else in the sample and all their draws.
+
+        With the person, the sum is that of the others with probability 1 − rate, and has the person's gradient g besides with
+        probability rate; without, it is that of the others: L = log(1 − rate + rate·exp((2x·g − ‖g‖²)/2s²)).
+        """
+        with_person = Rows(self.worlds[1])
+        last = np.array([with_person.persons - 1])
+        own = gradient_sum(learner, with_person, last, schedule.clip, np.random.default_rng(step.seed)).astype(float)
+        there = rows.persons == with_person.persons and bool((step.sampled == last[0]).any())
+        apart = step.noisy - step.exact + (own if there else 0.0)
+        scale = schedule.noise * LATTICE
+        exponent = (2 * float(apart @ own) - float(own @ own)) / (2 * scale**2)
+        self.loss += float(np.logaddexp(np.log1p(-schedule.rate), np.log(schedule.rate) + exponent))
 
     def _other(self, query: Query[object], world: Source) -> IntArray:
         counted = dict(zip(query.cliques(), world.count(list(query.cliques())), strict=True)) if query.cliques() else {}
@@ -144,9 +165,11 @@ def audit(
 
 
 def _loss(synthesizer: Synthesizer, worlds: tuple[Source, Source], side: int, budget: Budget, seed: list[int]) -> float:
-    request = ReleaseRequest("audit", synthesizer.name, budget, synthesizer.accounting)
+    schedule = synthesizer.schedule(worlds[side].domain, budget)
+    request = ReleaseRequest("audit", synthesizer.name, budget, synthesizer.accounting, schedule=schedule)
     noise = SimulatedNoise(np.random.default_rng(seed))
-    with Release(request, Filter(budget, synthesizer.accounting), open_ledger(), noise) as release:
+    allowed = Filter(budget, synthesizer.accounting, schedule=schedule)
+    with Release(request, allowed, open_ledger(), noise) as release:
         curator = Shoulder(worlds[side], release, worlds)
         synthesizer.build(curator)
     return curator.loss

@@ -20,7 +20,7 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event, UnprotectedEvent, event_from_json
+from kagemusha.privacy.events import Event, SampledGaussianEvent, UnprotectedEvent, event_from_json
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.untrusted import parse_json
 
@@ -64,6 +64,12 @@ _ALONE = (
 _KNOWS = (
     "A ledger knows a table by its name and, for a file, by its bytes. That the same people stand in another file or form, or "
     "that another ledger was used for them, it cannot know.",
+)
+
+_FLOATING = (
+    "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a lattice of "
+    "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "
+    "of processors leave doubt.",
 )
 
 _FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
@@ -150,7 +156,12 @@ class Certificate:
     def required_assumptions(self) -> tuple[str, ...]:
         """The sentences that every certificate of this format and kind carries."""
         declared = _DISCOVERED if "discovered" in self.parameters else _DECLARED
-        return (*declared, *_TRUST, *scope(self.format, self.promised.rows, self.unit_column))
+        floating = _FLOATING if self._is_trained else ()
+        return (*declared, *_TRUST, *scope(self.format, self.promised.rows, self.unit_column), *floating)
+
+    @property
+    def _is_trained(self) -> bool:
+        return any(isinstance(event, SampledGaussianEvent) for event in self.events)
 
     @property
     def of_whom(self) -> str:
@@ -176,6 +187,8 @@ class Certificate:
         """What kind of noise was drawn."""
         if self.simulated:
             return "simulated"
+        if self._is_trained:
+            return "exact integers; in training, integers rounded from doubles"
         bare = all(isinstance(e, UnprotectedEvent) for e in self.events)
         return "none" if bare and self.format != FIRST_FORMAT else "exact integers"
 

@@ -17,9 +17,10 @@ SIGNATURE = "signature.json"
 SCHEMA = "schema.toml"
 MODEL = "model.kage"
 QUALITY = ("quality.json", "quality.html")
+PICTURES = "pictures.png"
 TABLES = ("synthetic.csv", "synthetic.parquet")
 
-OUTPUTS = (*TABLES, SCHEMA, MODEL, *QUALITY)
+OUTPUTS = (*TABLES, SCHEMA, MODEL, *QUALITY, PICTURES)
 """What a certificate may name."""
 
 RELEASED = frozenset({CERTIFICATE, PAGE, SIGNATURE, *OUTPUTS})

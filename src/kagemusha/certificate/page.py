@@ -16,6 +16,7 @@ from kagemusha.pages import template
 
 _TEMPLATE = "certificate.html"
 _NOISE_WORDS = {
+    "exact integers; in training, integers rounded from doubles": "exact integer noise; in training, Gaussian noise of the precision of doubles, rounded to integers",
     "simulated": "simulated, from a seed",
     "exact integers": "exact integers, from the operating system’s secure generator",
     "none": "none",

@@ -41,7 +41,9 @@ def plan(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency), declared.unit.max_rows)
     synthesizer = create(method, **parse_options(option))
     cost = synthesizer.plan(declared.domain, budget)
-    limit = Filter(budget, synthesizer.accounting)
+    schedule = synthesizer.schedule(declared.domain, budget)
+    limit = Filter(budget, synthesizer.accounting, schedule=schedule)
+    unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
     error = None if cost.error is None or not rows else cost.error / rows
     if as_json:
         say_json(
@@ -61,7 +63,7 @@ def plan(
         return
     say(f"[bold]{method}[/]: {synthesizer.summary}")
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
-    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {limit.total:.4g})")
+    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
     say(

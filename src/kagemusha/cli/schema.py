@@ -68,3 +68,24 @@ def check(
         raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
     if not as_json and not any(f.level == "open" for f in findings):
         say(f"{plain(schema)}: {len(declared)} columns, everything declared: a release with it is private end to end")
+
+
+@app.command()
+def images(
+    height: Annotated[int, typer.Argument(help="Rows of pixels.", show_default=False)],
+    width: Annotated[int, typer.Argument(help="Pixels in a row.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="File to write.")] = Path("images.toml"),
+    classes: Annotated[int, typer.Option(help="How many labels there are, from 0; 0 for pictures without labels.")] = 0,
+    channels: Annotated[int, typer.Option(help="1 for grey, 3 for colours.")] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Write the schema of pictures of a shape that everybody may know: a column for each pixel, 0 to 255."""
+    from kagemusha.schema.images import image_schema
+
+    if not 0 <= classes <= 1000:
+        raise UsageError(f"--classes must be at least 0 and at most 1,000, got {classes}")
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; choose another --out or add --force")
+    schema = image_schema(height, width, classes=classes, channels=channels)
+    schema.save(out)
+    say(f"{plain(out)}: {len(schema)} columns. Now: kagemusha synth pictures.npz --schema {plain(out)} --method nigao")

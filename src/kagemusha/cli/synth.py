@@ -33,7 +33,13 @@ Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join
 
 
 def synth(
-    data: Annotated[Path, typer.Argument(help="The private table: a CSV or Parquet file.", show_default=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="The private table: a CSV or Parquet file; pictures: an .npz file (x, y) or a folder of PNG files.",
+            show_default=False,
+        ),
+    ],
     schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema file (TOML).", show_default=False)],
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write; by default NAME-doubles.")] = None,
     epsilon: Epsilon = 1.0,
@@ -90,7 +96,8 @@ def synth(
     from kagemusha.models.table_file import find_formulas
     from kagemusha.privacy.budget import Budget
     from kagemusha.schema import Schema
-    from kagemusha.sources import open_source, open_table
+    from kagemusha.sources import OpenTable, Source, open_source, open_table
+    from kagemusha.sources.images import is_images, open_images
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
 
@@ -114,13 +121,17 @@ def synth(
         raise UsageError(
             f"--delta must be at most {MOST_DELTA:g}, got {delta:g}: `verify` refuses a promise that fails more often"
         )
-    kind = "parquet" if data.suffix.lower() in (".parquet", ".pq") else "csv"
+    pictures = is_images(data)
+    kind = "parquet" if pictures or data.suffix.lower() in (".parquet", ".pq") else "csv"
     require_csv(kind, spreadsheet_safe)
     if sign is not None:
         load_signing_key(sign)  # a key that cannot sign is noticed before anything is spent
     folder = out or Path(f"{data.stem}-doubles")
     require_replaceable(folder, replace=force)
-    source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
+    if pictures:
+        source: Source | OpenTable = open_images(data, declared)
+    else:
+        source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
     require_writable(folder)
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
@@ -174,6 +185,8 @@ def synth(
     say("  certificate.html       what was promised, for people")
     say("  certificate.json       the same, for `kagemusha verify`")
     say("  quality.html           what the doubles can be used for, by their expected error (quality.json: the same)")
+    if pictures:
+        say("  pictures.png           some of them to look at")
     if sign is not None:
         say("  signature.json         who vouches for it, for `kagemusha verify --key`")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")

@@ -67,7 +67,7 @@ class ReleaseRequest:
     @property
     def reservation(self) -> int:
         """What the release reserves, in integer units of its own accounting."""
-        if self.accounting is Accounting.SCHEDULE:
+        if self.accounting is Accounting.SCHEDULE and self.budget.is_finite:
             return schedule_limit(self.budget, self.schedule).units
         return release_limit(self.budget, self.accounting, delta_share=self.delta_share).units
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event
+from kagemusha.privacy.events import Event, GaussianEvent, ThresholdEvent
 
 UNIT = 10**15
 """Units of cost in one: a cost of 1.0 (in ρ, or in ε for pure DP) is this many integer units."""
@@ -47,6 +47,9 @@ def cost_of(event: Event, accounting: Accounting) -> Cost:
     if not event.is_protected:
         return Cost(0)
     if accounting is Accounting.SCHEDULE:
+        if isinstance(event, GaussianEvent | ThresholdEvent) and not event.is_gaussian:
+            # numerical composition knows the Gaussian's profile; the discrete Gaussian's passes it between its atoms
+            raise PrivacyError(f"schedule accounting holds rounded Gaussian noise, not discrete ({event.what})")
         return Cost(UNIT, math.ceil(event.delta * DELTA_UNIT))
     amount = event.pure_epsilon if accounting is Accounting.PURE else event.rho
     if amount is None or (accounting is Accounting.GDP and not event.is_gaussian):

@@ -16,13 +16,15 @@ from kagemusha.arrays import IntArray
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Query
 from kagemusha.queries.record_sums import RecordQuery
 from kagemusha.release.release import Release, affordable, deviation
-from kagemusha.release.training import Learner, TrainingSchedule, train
+from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.sources.protocol import Source
@@ -36,6 +38,13 @@ Released = TypeVar("Released")
 def require_readable(source: Source) -> None:
     """Read the table once and keep nothing: one that cannot be read must fail before anything is reserved."""
     source.count([()])
+
+
+def gaussian_event(what: str, l2_squared: int, cost: float, noise: str, query: Asked | None = None) -> GaussianEvent:
+    """The Gaussian step of a cost (ρ); whoever declares a schedule beforehand makes its steps here, too."""
+    squared = max(1, l2_squared)  # where no record moves anything, any scale is wide enough
+    sigma = math.sqrt(squared / (2 * affordable(cost)))
+    return GaussianEvent(what=what, sigma=sigma, l2_squared=squared, noise=noise, query=query)
 
 
 class Curator:
@@ -69,6 +78,11 @@ class Curator:
         return self._release.unit
 
     @property
+    def budget(self) -> Budget:
+        """What is promised."""
+        return self._release.filter.budget
+
+    @property
     def remaining(self) -> float:
         """What is left of the budget. For choosing a schedule; the filter, not the caller, refuses."""
         return self._release.remaining
@@ -89,7 +103,7 @@ class Curator:
         costs = [float(cost)] * len(queries) if isinstance(cost, float | int) else list(cost)
         if len(costs) != len(queries):
             raise UsageError(f"{len(queries)} queries but {len(costs)} costs")
-        events = [self._event(q, affordable(x), mechanism) for q, x in zip(queries, costs, strict=True)]
+        events = [self._event(q, x, mechanism) for q, x in zip(queries, costs, strict=True)]
 
         def read(missing: Sequence[int]) -> list[IntArray]:
             counted = self._count([clique for i in missing for clique in queries[i].cliques()])
@@ -144,12 +158,17 @@ class Curator:
     def _chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
         """Told of every choice, likewise."""
 
+    @property
+    def _watch(self) -> Watch | None:
+        """Told of every step of training, likewise."""
+        return None
+
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
         Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
         """
-        train(self._release, self._source, schedule, learner, what=what, progress=progress)
+        train(self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._watch)
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""
@@ -159,19 +178,13 @@ class Curator:
     def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
         moves = self.unit.sensitivity(query.reach)
         if mechanism == "laplace":
+            cost = affordable(cost)
             epsilon = cost if self._release.accounting is Accounting.PURE else math.sqrt(2 * cost)
             l1 = max(1, moves.l1)
             return LaplaceEvent(what=query.what, scale=l1 / epsilon, l1=l1, query=query.asked)
         if mechanism != "gaussian":
             raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
-        squared = max(1, moves.l2_squared)  # where no record moves anything, any scale is wide enough
-        return GaussianEvent(
-            what=query.what,
-            sigma=math.sqrt(squared / (2 * cost)),
-            l2_squared=squared,
-            noise=self._release.gaussian_kind,
-            query=query.asked,
-        )
+        return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.asked)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
         if isinstance(query, RecordQuery):

@@ -46,6 +46,11 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
         raise UsageError(f"discover must be a share of the budget between 0 and 1, got {share}")
     if not finite:
         raise UsageError("discovery needs a finite epsilon to take a share of")
+    if accounting is Accounting.SCHEDULE:
+        raise UsageError(
+            "this method declares all its steps before the first one, so it cannot go on from what discovery finds: declare "
+            "categories and bounds, or find them in a release of their own"
+        )
     if accounting is Accounting.PURE and delta_share(schema):
         raise PrivacyError(
             "categories cannot be discovered under pure DP: a value that one person holds would have to stay hidden "

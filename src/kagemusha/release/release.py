@@ -84,7 +84,7 @@ class Release:
     @property
     def gaussian_kind(self) -> str:
         """Which integer Gaussian noise this release's accounting holds exactly."""
-        return "rounded" if self.accounting is Accounting.GDP else "discrete"
+        return "discrete" if self.accounting is Accounting.ZCDP else "rounded"
 
     def draw(self, event: GaussianEvent | LaplaceEvent | ThresholdEvent, size: int) -> IntArray:
         """The noise that the event was charged for."""

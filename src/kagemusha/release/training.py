@@ -2,17 +2,23 @@
 
 Adjacency: add-remove of one person. In every step each person is in the sample with probability `rate`, decided by the
 secure source. A person's gradient is the sum over their rows (at most `max_rows` of them), scaled down to L2 norm
-`clip`, and rounded towards zero to whole multiples of `clip / LATTICE`: what one person adds to the sum is a vector of
-integers of norm at most LATTICE, and sums of integers are exact. Noise of deviation `noise · LATTICE` makes each step
-a sampled Gaussian mechanism. Cost: one `SampledGaussianEvent` for all steps, charged before the first row is read.
+`clip`, in steps of `clip / LATTICE` (see `clipping`): one person moves the sum, a vector of integers, by at most LATTICE.
+Noise of deviation `noise · LATTICE` makes each step a sampled Gaussian mechanism. Cost: one `SampledGaussianEvent` for all
+steps, charged before the first row is read.
 
-The noise is Gaussian to the precision of a double, rounded to the same lattice: not the exact sampler of all other
-releases, which would take hours for millions of draws. The certificate says so.
+A learner may draw numbers of its own for every row (the noise of a variational code). They come from a fresh generator in
+every step, seeded by the secure source, and are forgotten: give each person the same draws in both worlds, and the bound
+above holds for every such coupling. From a public seed it would not: one person more would shift everybody's draws.
+
+What is as good as a double, and no better: the noise (Gaussian to 53 bits, rounded to the lattice; the exact sampler of all
+other releases would take hours for millions of draws), and that the gradient of a row does not depend on who else is in
+the sample, of which the processor's arithmetic leaves the last digits open. The certificate says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,18 +26,17 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
+from kagemusha.neural.factors import Factors
 from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.events import SampledGaussianEvent
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress
+from kagemusha.release.clipping import LATTICE, MOST_ROWS, clipped_sum, factored_sum
 from kagemusha.release.release import Release
 from kagemusha.sources.protocol import Source
 
-LATTICE = 2**20
-"""The clip norm in steps of the lattice that gradients and noise live on."""
-
 MOST_NUMBERS = 1 << 25
-"""Per-example gradients held at once (256 MB): larger samples are worked off in parts."""
+"""Per-example gradients, or factors of them, held at once (256 MB): larger samples are worked off in parts."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,16 @@ class Learner(Protocol):
         """Length of a gradient."""
         ...
 
-    def gradients(self, codes: IntArray) -> FloatArray:
-        """The loss's gradient at every row, one row each, at the current parameters."""
+    @property
+    def width(self) -> int:
+        """Numbers that `gradients` holds for a row: all parameters, or the sides of its factors."""
+        ...
+
+    def gradients(self, codes: IntArray, rng: np.random.Generator) -> FloatArray | Factors:
+        """The loss's gradient at every row, one row each, at the current parameters; written out, or as factors.
+
+        A row's gradient must depend on that row, the parameters and the row's own draws from `rng` alone.
+        """
         ...
 
     def update(self, gradient: FloatArray) -> None:
@@ -97,8 +110,9 @@ def train(
     *,
     what: str,
     progress: Progress,
+    watch: Watch | None = None,
 ) -> None:
-    """See `Curator.train`."""
+    """See `Curator.train`; `watch` is told of every step, for audits."""
     if release.unit.relation is not Adjacency.ADD_REMOVE:
         raise PrivacyError("training on Poisson samples has a guarantee under add-remove adjacency only")
     if release.unit.rows > 1 and source.schema.unit.column is None:
@@ -115,16 +129,19 @@ def train(
     if begun is not None:
         start, state = begun
         learner.restore(state)
-    rows = _Rows(source)
+    rows = Rows(source)
     for step in range(start, schedule.steps):
-        learner.update(_noisy_gradient(release, rows, schedule, learner))
-        progress(what, (step + 1) / schedule.steps)
+        taken = _step(release, rows, schedule, learner)
+        if watch is not None:
+            watch(learner, schedule, rows, taken)
+        learner.update(np.asarray(taken.noisy * (schedule.clip / LATTICE / schedule.batch), dtype=np.float64))
+        progress(f"{what}: epoch {math.ceil((step + 1) * schedule.rate - 1e-9)}", (step + 1) / schedule.steps)
         if (step + 1) % schedule.every == 0 and step + 1 < schedule.steps:
             release.ledger.save_checkpoint(release.id, key, step + 1, learner.state())
     learner.restore(release.ledger.publish(release.id, {key: learner.state()})[key])
 
 
-class _Rows:
+class Rows:
     """The private table as compact codes, with the person each row belongs to."""
 
     def __init__(self, source: Source) -> None:
@@ -145,19 +162,48 @@ class _Rows:
         return codes, whose
 
 
-def _noisy_gradient(release: Release, rows: _Rows, schedule: TrainingSchedule, learner: Learner) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step as it was made: who was in the sample, the exact sum and the noisy one. All but the last is private."""
+
+    sampled: IntArray
+    exact: IntArray
+    noisy: IntArray
+    seed: int
+    """Of the learner's own draws."""
+
+
+Watch = Callable[[Learner, TrainingSchedule, Rows, Step], None]
+
+
+def _step(release: Release, rows: Rows, schedule: TrainingSchedule, learner: Learner) -> Step:
     sampled = np.flatnonzero(release.noise.poisson_sample(schedule.rate, rows.persons))
-    total = np.zeros(learner.parameters, dtype=np.int64)
-    for part in _parts(rows, sampled, learner.parameters):
+    if int((rows.first[sampled + 1] - rows.first[sampled]).sum()) > MOST_ROWS:
+        raise PrivacyError(f"more than {MOST_ROWS:,} rows in a sample: take a smaller rate")
+    seed = release.noise.seed()
+    exact = gradient_sum(learner, rows, sampled, schedule.clip, np.random.default_rng(seed))
+    noisy = exact + release.noise.fast_gaussian(schedule.noise * LATTICE, learner.parameters)
+    return Step(sampled, exact, noisy, seed)
+
+
+def gradient_sum(learner: Learner, rows: Rows, persons: IntArray, clip: float, rng: np.random.Generator) -> IntArray:
+    """The exact, private sum of these persons' clipped gradients, in steps of the lattice."""
+    whole = np.zeros(learner.parameters, dtype=np.int64)
+    floating: FloatArray | None = None
+    for part in _parts(rows, persons, learner.width):
         codes, whose = rows.of(part)
-        total += clipped_sum(learner.gradients(codes), whose, len(part), schedule.clip)
-    total += release.noise.fast_gaussian(schedule.noise * LATTICE, learner.parameters)
-    return np.asarray(total * (schedule.clip / LATTICE / schedule.batch), dtype=np.float64)
+        gradients = learner.gradients(codes, rng)
+        if isinstance(gradients, Factors):
+            found = factored_sum(gradients, whose, len(part), clip)
+            floating = found if floating is None else floating + found
+        else:
+            whole += clipped_sum(gradients, whose, len(part), clip)
+    return whole if floating is None else whole + np.rint(floating).astype(np.int64)
 
 
-def _parts(rows: _Rows, persons: IntArray, parameters: int) -> Iterator[IntArray]:
+def _parts(rows: Rows, persons: IntArray, width: int) -> Iterator[IntArray]:
     """The sample in parts whose gradients fit into memory."""
-    most = max(1, MOST_NUMBERS // parameters)
+    most = max(1, MOST_NUMBERS // width)
     counts = np.cumsum(rows.first[persons + 1] - rows.first[persons])
     begin = 0
     while begin < len(persons):
@@ -165,20 +211,3 @@ def _parts(rows: _Rows, persons: IntArray, parameters: int) -> Iterator[IntArray
         end = max(begin + 1, int(np.searchsorted(counts, before + most, side="right")))
         yield persons[begin:end]
         begin = end
-
-
-def clipped_sum(gradients: FloatArray, whose: IntArray, persons: int, clip: float) -> IntArray:
-    """Σ over persons of their clipped gradient, in whole steps of the lattice.
-
-    A gradient that is not a number counts as zero: a person must not be able to move the sum by more than the clip.
-    """
-    gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
-    if len(whose) > persons:
-        summed = np.zeros((persons, gradients.shape[1]))
-        np.add.at(summed, whose, gradients)
-        gradients = summed
-    norms = np.sqrt(np.einsum("ij,ij->i", gradients, gradients, dtype=np.float64))
-    # a hair less than one: rounding of norm and product must not lead beyond the clip
-    scale = LATTICE / clip * np.minimum(1.0, clip / np.maximum(norms, 1e-300)) * (1 - 1e-9)
-    steps = np.trunc(gradients * scale[:, None])
-    return np.asarray(steps.sum(axis=0), dtype=np.int64)

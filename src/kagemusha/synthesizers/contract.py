@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from kagemusha.encoding import Encoder
+from kagemusha.errors import UsageError
 from kagemusha.models.model import Model, load_model
-from kagemusha.privacy.accountants import ACCOUNTANTS
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.filter import Cost, cost_of, limit_of
+from kagemusha.privacy.filter import Cost, cost_of, limit_of, schedule_limit
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit
@@ -172,15 +173,31 @@ def check_budget_is_never_passed(synthesizer: Synthesizer) -> None:
     if not synthesizer.private:
         return
     for adjacency in Adjacency:
+        if adjacency not in synthesizer.relations:
+            _check_refused(synthesizer, adjacency)
+            continue
         for epsilon in BUDGETS:
             budget = Budget(epsilon, 1e-6, adjacency)
             certificate = _fit(synthesizer, example_table(150), budget).certificate
             spent = sum((cost_of(e, certificate.accounting) for e in certificate.events), Cost(0))
-            limit = limit_of(budget, certificate.accounting)
+            if certificate.accounting is Accounting.SCHEDULE:  # the limit is the schedule that was declared
+                limit = schedule_limit(budget, synthesizer.schedule(example_schema().domain, budget))
+            else:
+                limit = limit_of(budget, certificate.accounting)
             _promise(spent.units <= limit.units, f"ε = {epsilon}, {adjacency}: charged {spent} of {limit}")
             used = ACCOUNTANTS[certificate.accounting].epsilon(certificate.events, budget.delta)
             _promise(used <= epsilon * (1 + 1e-9), f"ε = {epsilon}, {adjacency}: used {used}")
             _promise(bool(certificate.events), "nothing was charged, so nothing can have been learned")
+
+
+def _check_refused(synthesizer: Synthesizer, adjacency: Adjacency) -> None:
+    """What a method cannot promise it must refuse in words, before anything is read."""
+    try:
+        _fit(synthesizer, example_table(150), Budget(1.0, 1e-6, adjacency))
+    except UsageError as error:
+        _promise("adjacency" in str(error), f"{adjacency} is refused without naming it: {error}")
+    else:
+        _promise(False, f"`relations` says that {adjacency} cannot be promised, and yet it was")
 
 
 def check_neighbours_give_the_same_structure(synthesizer: Synthesizer) -> None:

@@ -19,6 +19,7 @@ from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
@@ -70,14 +71,16 @@ def fit(
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
     derived = _derived(declared, allowed=allow_derived or not synthesizer.private)
     discovery: dict[str, Any] = {}
+    schedule: Sequence[Event] = ()
     if isinstance(opened, OpenTable):
         discovery = _discovery(declared, discover, budget, synthesizer.accounting)
         require_readable_open(opened)
     else:
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
+        schedule = synthesizer.schedule(opened.domain, budget)
         require_readable(opened)
     aside = float(discovery.get("delta_share", 0.0))
-    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside)
+    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside, schedule=schedule)
     name = dataset or _name_of(table, opened, needed=ledger is not None)
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
     spent = budget
@@ -94,6 +97,7 @@ def fit(
         key=key,
         details=details,
         delta_share=aside,
+        schedule=schedule,
         fingerprint=opened.fingerprint(),
     )
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)

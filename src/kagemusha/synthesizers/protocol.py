@@ -15,6 +15,8 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Generator, PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.events import Event
+from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
@@ -67,6 +69,8 @@ class Synthesizer(ABC):
     """Whether later steps are chosen after seeing earlier answers."""
     private: ClassVar[bool] = True
     """False for baselines that read the table without protection."""
+    relations: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    """The adjacencies it can promise; another is refused with a `UsageError`."""
 
     @abstractmethod
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
@@ -75,6 +79,10 @@ class Synthesizer(ABC):
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """What `build` will need; reads no data and spends nothing."""
+
+    def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
+        """Everything that `build` will ask, in its order; only for methods whose accounting is `schedule`."""
+        return ()
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from kagemusha.privacy.events import Event
 
@@ -76,6 +77,7 @@ def golden_section(function: Callable[[float], float], low: float, high: float) 
     return (low + high) / 2
 
 
+@lru_cache(maxsize=4096)
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest ρ whose conversion stays within (ε, δ); never above it, not even by rounding."""
     if math.isinf(epsilon):

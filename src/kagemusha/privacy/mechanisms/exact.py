@@ -90,6 +90,10 @@ class ExactNoise:
         sign = np.where(bits & np.uint64(1), 1.0, -1.0)
         return np.asarray(np.rint(sign * ndtri(half) * sigma), dtype=np.int64)
 
+    def seed(self) -> int:
+        """From the operating system."""
+        return int.from_bytes(os.urandom(16), "little")
+
 
 def _bits(size: int) -> NDArray[np.uint64]:
     return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)

@@ -41,3 +41,7 @@ class Noise(Protocol):
     def fast_gaussian(self, sigma: float, size: int) -> IntArray:
         """Rounded Gaussian draws to the precision of a double, for training alone; see `release.training`."""
         ...
+
+    def seed(self) -> int:
+        """A fresh number of 128 bits for a generator that is used once and forgotten."""
+        ...

@@ -47,3 +47,7 @@ class SimulatedNoise:
     def fast_gaussian(self, sigma: float, size: int) -> IntArray:
         """As `rounded_gaussian`."""
         return self.rounded_gaussian(sigma, size)
+
+    def seed(self) -> int:
+        """From the seeded generator."""
+        return int.from_bytes(self._rng.bytes(16), "little")

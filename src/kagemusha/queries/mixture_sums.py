@@ -1,0 +1,150 @@
+"""The sums of EM over records: how much belongs to each component, and the first and second moments of that.
+
+A record's responsibilities r lie on the simplex and its vector v is clipped (`Vectors.whole`: ‖v‖ ≤ LATTICE), so each of
+the three sums has a joint norm of its own for all components together: three charges an iteration, not one a component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.neural.mixture import Mixture
+from kagemusha.queries.record_sums import BESIDE, DIAGONAL, LATTICE, RecordQuery
+from kagemusha.queries.scores import NoisyVector
+
+Shape = Literal["diagonal", "full"]
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureQuery(RecordQuery):
+    """A sum weighted by responsibilities. `mixture` was released before; None: each class is a component, and known."""
+
+    mixture: Mixture | None
+
+    @property
+    def components(self) -> int:
+        """How many."""
+        return self.vectors.classes if self.mixture is None else len(self.mixture.weights)
+
+    def _parts(self, columns: Sequence[Codes]) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Blocks of (responsibilities, vectors in whole steps)."""
+        for rows in self.vectors.blocks(columns):
+            whole = self.vectors.whole(columns, rows)
+            if self.mixture is None:
+                shares = np.eye(self.components)[self.vectors.labels(columns, rows)]
+            else:
+                shares = self.mixture.responsibilities(whole * (self.vectors.radius[0] / LATTICE))
+            # a hair less than one: the sum of squares must not pass it by rounding
+            yield shares * (1 - 1e-9), whole
+
+    @property
+    def unit(self) -> float:
+        """A step of the lattice in the vectors' own scale."""
+        return float(self.vectors.radius[0]) / LATTICE
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureSizes(MixtureQuery):
+    """Σ r: how many records belong to each component."""
+
+    proof: ClassVar[str] = (
+        "r has no negative entry and sums to at most one, so ‖LATTICE·r‖ ≤ LATTICE after rounding down. Exchanged: the inner "
+        "product of two such vectors is not negative, so Δ² at most doubles."
+    )
+    norm: ClassVar[int] = LATTICE**2
+    exchange: ClassVar[int] = 2
+
+    @property
+    def entries(self) -> int:
+        """One a component."""
+        return self.components
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """In steps of 1/LATTICE."""
+        found = np.zeros(self.components)
+        for shares, _ in self._parts(columns):
+            found += np.floor(LATTICE * shares).sum(axis=0)
+        return found.astype(np.int64)
+
+    def split(self, answer: NoisyVector) -> tuple[FloatArray, float]:
+        """Sizes, and the deviation of their noise."""
+        return answer.values / LATTICE, answer.sigma / LATTICE
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureMeans(MixtureQuery):
+    """Σ r·v of each component."""
+
+    proof: ClassVar[str] = (
+        "A record adds rₖ·v to each component k, rounded towards zero: Δ² ≤ Σrₖ²‖v‖² ≤ LATTICE². Exchanged: two vectors differ by "
+        "at most twice the longer."
+    )
+    norm: ClassVar[int] = LATTICE**2
+
+    @property
+    def entries(self) -> int:
+        """A vector a component."""
+        return self.components * self.vectors.width
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """Component by component."""
+        found = np.zeros((self.components, self.vectors.width))
+        for shares, whole in self._parts(columns):
+            for k in range(self.components):
+                # whole numbers far below 2⁵³: sums of doubles are exact
+                found[k] += np.trunc(shares[:, k : k + 1] * whole).sum(axis=0)
+        return found.astype(np.int64).ravel()
+
+    def split(self, answer: NoisyVector) -> tuple[FloatArray, float]:
+        """Sums in the vectors' own scale, and the deviation of their noise."""
+        return answer.values.reshape(self.components, -1) * self.unit, answer.sigma * self.unit
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureScatter(MixtureQuery):
+    """Σ r·v·vᵀ of each component: the diagonal alone, or all of it."""
+
+    shape: Shape = "diagonal"
+
+    proof: ClassVar[str] = (
+        "A record adds 5rₖvᵢ² on the diagonal and 7rₖvᵢvⱼ beside it, rounded towards zero: Δ² ≤ Σrₖ²·(25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ²) ≤ "
+        "25·LATTICE⁴. Exchanged: rounding apart the inner product of two records' parts is not negative; 4 covers rounding too."
+    )
+    norm: ClassVar[int] = DIAGONAL**2 * LATTICE**4
+
+    @property
+    def entries(self) -> int:
+        """Diagonals, then what is beside them."""
+        width = self.vectors.width
+        return self.components * (width if self.shape == "diagonal" else width * (width + 1) // 2)
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """Component by component."""
+        width = self.vectors.width
+        upper = np.triu_indices(width, 1)
+        found = np.zeros((self.components, self.entries // self.components), dtype=np.int64)
+        for shares, whole in self._parts(columns):
+            for k in range(self.components):
+                weights = shares[:, k : k + 1]
+                found[k, :width] += np.trunc(DIAGONAL * weights * whole**2).astype(np.int64).sum(axis=0)
+                if self.shape == "full":
+                    products = whole[:, upper[0]] * whole[:, upper[1]]
+                    found[k, width:] += np.trunc(BESIDE * weights * products).astype(np.int64).sum(axis=0)
+        return found.ravel()
+
+    def split(self, answer: NoisyVector) -> tuple[FloatArray, float]:
+        """Symmetric matrices in the vectors' own scale, and the deviation of the noise on their diagonals."""
+        width = self.vectors.width
+        flat = answer.values.reshape(self.components, -1)
+        found = np.zeros((self.components, width, width))
+        if self.shape == "full":
+            upper = np.triu_indices(width, 1)
+            found[:, upper[0], upper[1]] = flat[:, width:] / BESIDE
+            found += found.transpose(0, 2, 1)
+        found[:, np.arange(width), np.arange(width)] = flat[:, :width] / DIAGONAL
+        return found * self.unit**2, answer.sigma * self.unit**2 / DIAGONAL
