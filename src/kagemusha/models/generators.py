@@ -7,6 +7,7 @@ from typing import Any
 
 from kagemusha.errors import DataError
 from kagemusha.models.classes import ClassGenerator
+from kagemusha.models.gan import GanGenerator
 from kagemusha.models.generator import Arrays, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import NormalGenerator
@@ -20,6 +21,7 @@ MOST_RECORDS = 1e15
 _DENSE: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     NormalGenerator.kind: NormalGenerator.from_arrays,
     ClassGenerator.kind: ClassGenerator.from_arrays,
+    GanGenerator.kind: GanGenerator.from_arrays,
 }
 """Generators no larger than their arrays, which were bounded when they were read."""
 

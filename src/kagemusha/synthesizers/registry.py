@@ -24,6 +24,7 @@ _PLACES = {
     "nigao": "kagemusha.synthesizers.nigao:Nigao",
     "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
     "stat": "kagemusha.synthesizers.gaussian:Stat",
+    "ctgan": "kagemusha.synthesizers.ctgan:CTGAN",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 

@@ -80,6 +80,10 @@ class ExactNoise:
         below = min(2**64 - 1, math.floor(math.ldexp(rate, 64)))
         return _bits(size) < np.uint64(below) if rate < 1 else np.ones(size, dtype=np.bool_)
 
+    def stream(self) -> np.random.Generator:
+        """A generator seeded by the operating system."""
+        return np.random.default_rng(_bits(4))
+
     def fast_gaussian(self, sigma: float, size: int) -> IntArray:
         """Inverse CDF of 53 random bits, both halves alike: right to 2⁻⁵³ in probability, up to 8.2 deviations."""
         from scipy.special import ndtri

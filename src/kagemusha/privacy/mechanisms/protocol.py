@@ -38,6 +38,10 @@ class Noise(Protocol):
         """Which of `size` persons are in a sample: each with probability at most `rate`, independently."""
         ...
 
+    def stream(self) -> np.random.Generator:
+        """A generator for what follows released numbers (initial weights, draws of a model): fresh, or of the simulation."""
+        ...
+
     def fast_gaussian(self, sigma: float, size: int) -> IntArray:
         """Rounded Gaussian draws to the precision of a double, for training alone; see `release.training`."""
         ...

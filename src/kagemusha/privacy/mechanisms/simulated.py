@@ -47,3 +47,7 @@ class SimulatedNoise:
     def fast_gaussian(self, sigma: float, size: int) -> IntArray:
         """As `rounded_gaussian`."""
         return self.rounded_gaussian(sigma, size)
+
+    def stream(self) -> np.random.Generator:
+        """A generator that follows from the seed."""
+        return np.random.default_rng(int(self._rng.integers(2**62)))
