@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from kagemusha.arrays import FloatArray, IntArray
@@ -30,7 +31,7 @@ class Rows(Protocol):
         """Blocks and codes that are wished for; the codes of each block by their log-frequency."""
         ...
 
-    def batch(self, block: IntArray, code: IntArray, rng: np.random.Generator) -> FloatArray:
+    def batch(self, block: IntArray, code: IntArray, rng: np.random.Generator) -> NDArray[np.float32]:
         """Random rows that fulfil the wishes, encoded; without wishes (no blocks) any rows."""
         ...
 

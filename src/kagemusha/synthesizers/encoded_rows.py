@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
@@ -80,7 +81,7 @@ class EncodedRows:
         np.minimum(code, [self.blocks[b].hot - 1 for b in labelled[picked]], out=code)
         return labelled[picked], code
 
-    def batch(self, block: IntArray, code: IntArray, rng: np.random.Generator) -> FloatArray:
+    def batch(self, block: IntArray, code: IntArray, rng: np.random.Generator) -> NDArray[np.float32]:
         """Rows with these codes, or any rows where there are no labelled columns."""
         total = len(self.chosen[0])
         rows = rng.integers(max(1, total), size=len(code))
@@ -96,7 +97,7 @@ class EncodedRows:
                 rows[mine[has]] = self.orders[i][begin[wanted[has]] + inside[has]]
         return self.encoded(rows)
 
-    def encoded(self, rows: IntArray) -> FloatArray:
+    def encoded(self, rows: IntArray) -> NDArray[np.float32]:
         """Some rows, written out as vectors."""
         found = np.zeros((len(rows), self.blocks[-1].end), dtype=np.float32)
         if not len(self.chosen[0]):
