@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kagemusha.errors import ModelTooLarge, UsageError
@@ -55,8 +56,6 @@ def test_every_row_is_written_and_read_back(rows: EncodedRows) -> None:
 
 
 def test_rare_codes_are_wished_for_by_the_logarithm_of_their_count() -> None:
-    import pyarrow as pa
-
     schema = Schema([Category("a", categories=("x", "y", "z"), out_of_domain="clip")])
     source = open_source(pa.table({"a": ["x"] * 900 + ["y"] * 100}), schema)
     rows = EncodedRows.of(schema, source.records()[0], np.random.default_rng(0))
@@ -86,7 +85,7 @@ def test_folded_weights_are_the_network(rows: EncodedRows) -> None:
 
 def test_it_learns_what_belongs_together() -> None:
     """Wards a, b and c follow from the sex; a network that was hardly trained does not know."""
-    schema, table = example_schema(), example_table(1500)
+    schema, table = example_schema(), example_table(800)
     choices = {"batch": 100, "pack": 1, "hidden": 64, "noise": 16}
 
     def right(epochs: int) -> float:
@@ -94,7 +93,7 @@ def test_it_learns_what_belongs_together() -> None:
         joint = model.project(("sex", "ward"))
         return float((joint[0, 0] + joint[1, 1] + joint[1, 2]) / joint[:2, :3].sum())
 
-    assert right(60) > right(1) + 0.2
+    assert right(80) > right(1) + 0.2
 
 
 def test_its_certificate_says_that_nobody_is_protected() -> None:
@@ -121,12 +120,9 @@ def test_impossible_choices_are_named(option: str, value: int) -> None:
 
 
 def test_too_many_labels_are_refused_before_anything_is_read() -> None:
-    wide = Schema(
-        [Category(f"c{i}", categories=tuple(map(str, range(20_000)))) for i in range(11)]
-        + [Integer("n", lower=0, upper=9)]
-    )
-    with pytest.raises(ModelTooLarge, match="too many for ctgan"):
-        create("ctgan").plan(wide.domain, Budget(1.0, 1e-6))
+    wide = Schema([Category("code", categories=tuple(map(str, range(20_000)))), Integer("n", lower=0, upper=9)])
+    with pytest.raises(ModelTooLarge, match="'code' with 20,001"):
+        fit(create("ctgan"), pa.table({"code": ["1"], "n": [1]}), Budget(1.0, 1e-6), schema=wide, simulation=1)
 
 
 @pytest.mark.parametrize(

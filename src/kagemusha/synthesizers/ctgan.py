@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.errors import UsageError
 from kagemusha.models.gan import GanGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.encoded_rows import MOST_LABELS, EncodedRows
+from kagemusha.synthesizers.encoded_rows import EncodedRows, require_labels
 from kagemusha.synthesizers.extras import require_torch
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -46,8 +46,8 @@ class CTGAN(Synthesizer):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Read everything, find the humps, train."""
-        self._require(curator.domain)
         require_torch(self.name)
+        require_labels(curator.schema)
         from kagemusha.neural.gan import Training, play
 
         source = curator.unprotected("CTGAN is trained on the records themselves, without noise")
@@ -71,15 +71,6 @@ class CTGAN(Synthesizer):
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Nothing is spent, because nothing is protected; the time grows with the rows, which nobody has told yet."""
-        width = self._require(domain)
-        return Plan([], max(1, 4 * self.hidden * (width + self.hidden)), 1.0 + 2.5 * self.epochs)
-
-    def _require(self, domain: Domain) -> int:
         require_torch(self.name)
-        labels = sum(size for size in domain.sizes if size <= MOST_LABELS)
-        if labels > 10 * MOST_LABELS:
-            widest = max(domain.names, key=domain.size)
-            raise ModelTooLarge(
-                f"columns of {labels:,} codes together are too many for {self.name}; the widest, {widest!r}, has {domain.size(widest):,}"
-            )
-        return min(labels, MOST_LABELS)
+        width = sum(min(size, 64) for size in domain.sizes)
+        return Plan([], max(1, 4 * self.hidden * (width + self.hidden)), 1.0 + 2.5 * self.epochs)

@@ -17,7 +17,18 @@ from kagemusha.schema import Schema
 from kagemusha.schema.numeric import Measured
 
 MOST_LABELS = 20_000
-"""Codes of a labelled column: one-hot vectors of more are refused, not tried."""
+"""Codes of all labelled columns together: one-hot vectors of more are refused, not tried."""
+
+
+def require_labels(schema: Schema) -> None:
+    """Refuse more labels than a network of this kind can hold, before anything is read."""
+    sizes = {column.name: column.size for column in schema.modelled if not isinstance(column, Measured)}
+    if sum(sizes.values()) > MOST_LABELS:
+        widest = max(sizes, key=lambda name: sizes[name])
+        raise ModelTooLarge(
+            f"the labelled columns have {sum(sizes.values()):,} codes together; a network takes {MOST_LABELS:,}. "
+            f"The widest is {widest!r} with {sizes[widest]:,}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +60,6 @@ class EncodedRows:
                 hot = codes.astype(np.int64)
                 orders.append(np.argsort(codes, kind="stable"))
                 counts.append(count)
-            if hump.hot > MOST_LABELS:
-                raise ModelTooLarge(f"column {column.name!r} has {hump.hot:,} codes; ctgan takes {MOST_LABELS:,}")
             blocks.append(Block(at, not hump.labelled, hump.hot, wish if hump.labelled else -1))
             humps.append(hump)
             chosen.append(hot)
