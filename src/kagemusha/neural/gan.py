@@ -18,10 +18,10 @@ from torch import nn
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.blocks import Block
+from kagemusha.neural.critic import Critic
 from kagemusha.progress import Progress
 
 TEMPERATURE = 0.2
-PENALTY = 10.0
 
 
 class Rows(Protocol):
@@ -52,42 +52,59 @@ class Training:
 
 
 class Generator(nn.Module):
-    """Residual layers: each one's output stands beside its input."""
+    """Residual layers: each sees the noise, the wish, and what all layers before it said.
 
-    def __init__(self, noise: int, hidden: Sequence[int], width: int) -> None:
+    Noise and wish meet every layer, so they are multiplied with all layers' weights at once, and a wish, being one-hot, is a row
+    looked up. That is the same network as layers over inputs put side by side, for half the arithmetic.
+    """
+
+    def __init__(self, noise: int, wishes: int, hidden: Sequence[int], width: int) -> None:
         super().__init__()
-        self.layers, self.norms, size = nn.ModuleList(), nn.ModuleList(), noise
-        for units in hidden:
-            self.layers.append(nn.Linear(size, units))
-            self.norms.append(nn.BatchNorm1d(units))
-            size += units
-        self.last = nn.Linear(size, width)
+        self.sizes = [*hidden, width]
+        # each layer's weights begin as wide as one over the root of its inputs, like a plain layer's
+        ends = [(noise + wishes + sum(hidden[:i])) ** -0.5 for i in range(len(self.sizes))]
 
-    def forward(self, state: Any) -> Any:
-        """What is said about every column, before it is squashed."""
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            state = torch.cat([torch.relu(norm(layer(state))), state], dim=1)
-        return self.last(state)
+        def drawn(rows: int) -> nn.Parameter:
+            return nn.Parameter(
+                torch.cat([torch.empty(rows, n).uniform_(-e, e) for n, e in zip(self.sizes, ends, strict=True)], 1)
+            )
+
+        self.noise, self.wish, self.shift = drawn(noise), drawn(wishes), drawn(1)
+        self.inner = nn.ParameterList(
+            [
+                nn.Parameter(torch.empty(units, sum(self.sizes[i + 1 :])).uniform_(-ends[i + 1], ends[i + 1]))
+                for i, units in enumerate(hidden)
+            ]
+        )
+        self.norms = nn.ModuleList([nn.BatchNorm1d(units) for units in hidden])
+
+    def forward(self, noise: Any, wish: Any) -> Any:
+        """What is said about every column, before it is squashed. `wish` holds positions, or is None."""
+        heard = torch.addmm(self.shift, noise, self.noise)
+        if wish is not None:
+            heard = heard + nn.functional.embedding(wish, self.wish)
+        for inner, norm, size in zip(self.inner, self.norms, self.sizes, strict=False):
+            said = torch.relu(norm(heard[:, :size]))
+            heard = torch.addmm(heard[:, size:], said, inner)
+        return heard
 
     def weights(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Matrices and shifts with the running batch normalisation folded in."""
-        found = []
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-            matrix = layer.weight * scale[:, None]
-            shift = (layer.bias - norm.running_mean) * scale + norm.bias
-            found.append((_array(matrix.T), _array(shift)))
-        return [*found, (_array(self.last.weight.T), _array(self.last.bias))]
-
-
-def critic(width: int, hidden: Sequence[int], pack: int) -> nn.Sequential:
-    """Scores packs of rows."""
-    parts: list[nn.Module] = []
-    size = width * pack
-    for units in hidden:
-        parts += [nn.Linear(size, units), nn.LeakyReLU(0.2), nn.Dropout(0.5)]
-        size = units
-    return nn.Sequential(*parts, nn.Linear(size, 1))
+        """Matrices over inputs side by side (latest first) and shifts, with the running batch normalisation folded in."""
+        found, at = [], 0
+        base = torch.cat([self.noise, self.wish])
+        for i, size in enumerate(self.sizes):
+            parts, begin = [base[:, at : at + size]], 0
+            for earlier in range(i):
+                begin = sum(self.sizes[earlier + 1 : i])
+                parts.insert(0, self.inner[earlier][:, begin : begin + size])
+            matrix, shift = torch.cat(parts), self.shift[0, at : at + size]
+            if i < len(self.norms):
+                norm = self.norms[i]
+                scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+                matrix, shift = matrix * scale, (shift - norm.running_mean) * scale + norm.bias
+            found.append((_array(matrix), _array(shift)))
+            at += size
+        return found
 
 
 def squash(raw: Any, blocks: Sequence[Block], generator: torch.Generator) -> Any:
@@ -119,73 +136,52 @@ class Game:
     def __init__(self, blocks: Sequence[Block], training: Training, rng: np.random.Generator) -> None:
         self.blocks, self.training, self._rng = blocks, training, rng
         self._wishes = sum(block.hot for block in blocks if block.wish >= 0)
+        self._starts = np.array([block.wish for block in blocks])
         self._torch = torch.Generator().manual_seed(int(rng.integers(2**62)))
         width = blocks[-1].end
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**62)))  # initial weights
-            self.generator = Generator(training.noise + self._wishes, training.hidden, width)
-            self.critic = critic(width + self._wishes, training.hidden, training.pack)
+            self.generator = Generator(training.noise, self._wishes, training.hidden, width)
+        self.critic = Critic((width + self._wishes) * training.pack, training.hidden, self._torch)
         betas = (0.5, 0.9)
         self._learn = torch.optim.Adam(
             self.generator.parameters(), training.rate, betas=betas, weight_decay=training.decay, fused=True
         )
-        self._judge = torch.optim.Adam(self.critic.parameters(), training.rate, betas=betas, fused=True)
+        self._judge = torch.optim.Adam(self.critic.parameters, training.rate, betas=betas, fused=True)
 
-    def wish_vector(self, block: IntArray, code: IntArray) -> Any:
-        """Wishes as one-hot vectors."""
-        found = np.zeros((len(code), self._wishes), dtype=np.float32)
-        if self._wishes:
-            starts = np.array([b.wish for b in self.blocks])
-            found[np.arange(len(code)), starts[block] + code] = 1
-        return torch.from_numpy(found)
-
-    def _state(self, wish: Any) -> Any:
-        noise = self._rng.standard_normal((len(wish), self.training.noise), dtype=np.float32)
-        return torch.cat([torch.from_numpy(noise), wish], dim=1)
-
-    def _wish(self, rows: Rows) -> tuple[IntArray, IntArray, Any]:
+    def step(self, rows: Rows) -> None:
+        """One step of the critic and one of the generator, on the same generated rows."""
         block, code = rows.wishes(self.training.batch, self._rng)
-        if not self._wishes:
-            return block, code, torch.zeros((self.training.batch, 0))
-        return block, code, self.wish_vector(block, code)
+        at = torch.from_numpy(self._starts[block] + code) if self._wishes else None
+        wish = torch.zeros((self.training.batch, self._wishes))
+        if at is not None:
+            wish[torch.arange(len(wish)), at] = 1
+        noise = torch.from_numpy(
+            self._rng.standard_normal((self.training.batch, self.training.noise), dtype=np.float32)
+        )
+        raw = self.generator(noise, at)
+        made = self._pack(squash(raw, self.blocks, self._torch), wish)
+        self._judge_step(rows, block, code, wish, made.detach())
+        loss = unfulfilled(raw, self.blocks, block, code) if self._wishes else raw.new_zeros(())
+        # the critic's own gradient takes the place of its score, so that no graph runs through it
+        loss = loss + (made * self.critic.towards_real(made.detach())).sum()
+        parameters = list(self.generator.parameters())
+        for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            parameter.grad = gradient
+        self._learn.step()
+
+    def _judge_step(self, rows: Rows, block: IntArray, code: IntArray, wish: Any, fake: Any) -> None:
+        # the same wishes in another order: rows of a pack must not differ from generated ones by their order
+        order = self._rng.permutation(len(wish))
+        real = self._pack(
+            torch.from_numpy(rows.batch(block[order], code[order], self._rng)), wish[torch.from_numpy(order)]
+        )
+        share = torch.rand((len(real), 1), generator=self._torch)
+        self.critic.gradients(fake, real, torch.lerp(fake, real, share))
+        self._judge.step()
 
     def _pack(self, rows: Any, wish: Any) -> Any:
         return torch.cat([rows, wish], dim=1).view(-1, (rows.shape[1] + wish.shape[1]) * self.training.pack)
-
-    def judge(self, rows: Rows) -> None:
-        """One step of the critic."""
-        block, code, wish = self._wish(rows)
-        with torch.no_grad():
-            fake = self._pack(squash(self.generator(self._state(wish)), self.blocks, self._torch), wish)
-        # the same wishes in another order: rows of a pack must not differ from generated ones by their order
-        order = self._rng.permutation(len(wish))
-        chosen = (block[order], code[order]) if self._wishes else (block, code)
-        real = self._pack(torch.from_numpy(rows.batch(*chosen, self._rng)), wish[torch.from_numpy(order)])
-        share = torch.rand((len(real), 1), generator=self._torch)
-        between = (share * real + (1 - share) * fake).requires_grad_(True)
-        (slope,) = torch.autograd.grad(self._score(between).sum(), between, create_graph=True)
-        penalty = PENALTY * ((slope.norm(2, dim=1) - 1) ** 2).mean()
-        loss = self._score(fake).mean() - self._score(real).mean() + penalty
-        _step(self._judge, self.critic, loss)
-
-    def learn(self, rows: Rows) -> None:
-        """One step of the generator."""
-        block, code, wish = self._wish(rows)
-        raw = self.generator(self._state(wish))
-        loss = -self._score(self._pack(squash(raw, self.blocks, self._torch), wish)).mean()
-        if self._wishes:
-            loss = loss + unfulfilled(raw, self.blocks, block, code)
-        _step(self._learn, self.generator, loss)
-
-    def _score(self, packs: Any) -> Any:
-        """The critic's scores, its dropout drawn from our own source."""
-        for layer in self.critic:
-            if isinstance(layer, nn.Dropout):
-                kept = torch.rand(packs.shape, generator=self._torch) >= layer.p
-                packs = packs * kept / (1 - layer.p)
-            else:
-                packs = layer(packs)
-        return packs
 
 
 def play(
@@ -198,21 +194,12 @@ def play(
         game = Game(blocks, training, rng)
         total = training.epochs * training.steps
         for step in range(total):
-            game.judge(rows)
-            game.learn(rows)
+            game.step(rows)
             if step % 10 == 9 or step + 1 == total:
                 progress(f"epoch {step // training.steps + 1} of {training.epochs}", (step + 1) / total)
         return game.generator.weights()
     finally:
         torch.set_num_threads(threads)
-
-
-def _step(optimiser: Any, network: nn.Module, loss: Any) -> None:
-    """One step of one network; the other one's gradients are not worked out."""
-    parameters = list(network.parameters())
-    for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
-        parameter.grad = gradient
-    optimiser.step()
 
 
 def _array(tensor: Any) -> FloatArray:
