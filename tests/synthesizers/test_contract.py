@@ -13,6 +13,7 @@ SMALL = {"hidden": 6, "rate": 0.25, "epochs": 2.0, "latent": 2}
 TINY = {
     **{name: {**SMALL, "components": 2, "iterations": 2} for name in ("p3gm", "ae", "pgm", "p3gm-wishart")},
     **dict.fromkeys(("dp-vae", "vae"), SMALL),
+    "ctgan": {"epochs": 3, "batch": 60, "pack": 2, "hidden": 16, "noise": 8},
     "dp-gm": {**SMALL, "clusters": 2, "iterations": 2},
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from kagemusha.errors import DataError
 from kagemusha.models.classes import ClassGenerator
 from kagemusha.models.decoders import DecoderGenerator
+from kagemusha.models.gan import GanGenerator
 from kagemusha.models.generator import Arrays, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import NormalGenerator
@@ -22,6 +23,7 @@ _DENSE: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     NormalGenerator.kind: NormalGenerator.from_arrays,
     ClassGenerator.kind: ClassGenerator.from_arrays,
     DecoderGenerator.kind: DecoderGenerator.from_arrays,
+    GanGenerator.kind: GanGenerator.from_arrays,
 }
 """Generators no larger than their arrays, which were bounded when they were read."""
 

@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from kagemusha.arrays import IntArray
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
@@ -90,6 +92,10 @@ class Curator:
     def public_rows(self) -> int | None:
         """The exact number of rows where no neighbour has another number (replace, one row each); None otherwise."""
         return self._source.rows() if self.unit.rows_are_public else None
+
+    def randomness(self) -> np.random.Generator:
+        """For what needs chance but no protection: initial weights, hidden draws. Never for noise."""
+        return np.random.default_rng(self._release.noise.seed())
 
     # the verbs
 

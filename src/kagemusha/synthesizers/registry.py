@@ -31,6 +31,7 @@ _PLACES = {
     "dp-gm": "kagemusha.synthesizers.deep.dp_gm:DPGM",
     "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
     "stat": "kagemusha.synthesizers.gaussian:Stat",
+    "ctgan": "kagemusha.synthesizers.ctgan:CTGAN",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 
