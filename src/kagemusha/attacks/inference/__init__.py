@@ -1,0 +1,1 @@
+"""From doubles to an answer: was the target in the table?"""
