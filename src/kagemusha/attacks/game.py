@@ -82,7 +82,7 @@ class Game:
         *,
         space: Space | Sequence[Space] = Space(),  # noqa: B008  a frozen value
         threat: Threat = PAPER,
-        rules: Rules = Rules(),  # noqa: B008  a frozen value
+        rules: Rules = Rules(),
         seed: int = 0,
     ) -> None:
         self.table = data
@@ -173,7 +173,9 @@ class Game:
     def _stranger(self, unit: Unit, fitting: np.random.Generator, drawing: np.random.Generator) -> Numbers:
         """A shadow run for another target, on half of the table: both sides of a number share half and target."""
         common = np.random.default_rng([self.seed, 3, unit.number])
-        half = Table(self.table.schema, self.table.codes[np.sort(common.permutation(self.table.rows)[: self.table.rows // 2])])
+        half = Table(
+            self.table.schema, self.table.codes[np.sort(common.permutation(self.table.rows)[: self.table.rows // 2])]
+        )
         outlying = np.argsort(-_distances(self))[: max(1, self.table.rows // 100)]
         row = int(common.choice(outlying) if unit.number % 2 else common.integers(self.table.rows))
         target = Target("stranger", (tuple(int(v) for v in self.table.codes[row]),))

@@ -63,23 +63,23 @@ class Mahalanobis:
         centred = points - self.mean
         covariance = centred.T @ centred / len(points)
         self.inverse: FloatArray = np.linalg.pinv(covariance, rcond=CUTOFF, hermitian=True)
-        self.rank = int(np.linalg.matrix_rank(covariance, tol=CUTOFF * float(np.linalg.norm(covariance, 2)), hermitian=True))
+        self.rank = int(
+            np.linalg.matrix_rank(covariance, tol=CUTOFF * float(np.linalg.norm(covariance, 2)), hermitian=True)
+        )
         self._points = points
 
     def of_rows(self) -> FloatArray:
         """M of every row of the table."""
         gap = self._points - self.mean
-        return np.sqrt(np.maximum(np.einsum("ij,ij->i", gap @ self.inverse, gap), 0.0))
+        return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->i", gap @ self.inverse, gap), 0.0)))
 
     def of_codes(self, codes: Codes) -> FloatArray:
         """M of rows of codes."""
         gap = self.lens.of_codes(np.atleast_2d(codes)) - self.mean
-        return np.sqrt(np.maximum(np.einsum("ij,ij->i", gap @ self.inverse, gap), 0.0))
+        return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->i", gap @ self.inverse, gap), 0.0)))
 
 
-def choose(
-    kind: str, table: Table, *, count: int = 1, space: Space | None = None, rng: np.random.Generator
-) -> Target:
+def choose(kind: str, table: Table, *, count: int = 1, space: Space | None = None, rng: np.random.Generator) -> Target:
     """The target of a kind: `count` rows at once are hidden or shown together.
 
     `random`, `selective` and `adaptive` see the table first; `blind` knows the declared domain alone.

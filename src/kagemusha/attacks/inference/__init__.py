@@ -1,1 +1,1 @@
-"""From doubles to an answer: was the target in the table?"""
+"""From doubles to an answer to the question whether the target was in the table."""

@@ -99,7 +99,7 @@ class DensityRatio:
         return LogDensity()
 
     def scores(self, played: FloatArray, references: References, rng: np.random.Generator) -> FloatArray:
-        """log p_doubles(x) − log p_real(x), less what halfway between the worlds would give."""
+        """The log ratio of both densities, less what halfway between the worlds would give."""
         ratio = played[..., 0] - played[..., 1]
         made = references.values[..., 0] - references.values[..., 1]
         if references.own:

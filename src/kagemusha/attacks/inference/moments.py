@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,5 +125,5 @@ class MvlSyn:
 
 
 def _width(length: int) -> int:
-    """w from w + w(w + 1)/2."""
-    return round((np.sqrt(9 + 8 * length) - 3) / 2)
+    """The width w of w + w(w + 1)/2 numbers."""
+    return round((math.sqrt(9 + 8 * length) - 3) / 2)

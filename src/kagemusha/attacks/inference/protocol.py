@@ -119,7 +119,7 @@ class Inference(Protocol):
 
     @property
     def references(self) -> str:
-        """"none", "target" (trainings with and without the target), or "strangers" (the same for other targets)."""
+        """What it learns from: "none", "target" (trainings with and without the target), or "strangers" (the same for other targets)."""
         ...
 
     def scores(self, played: FloatArray, references: References, rng: np.random.Generator) -> FloatArray:

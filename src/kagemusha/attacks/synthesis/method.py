@@ -82,6 +82,16 @@ class Method:
         """The method's name, or the label it was given."""
         return self.label or self.method
 
+    @property
+    def exact(self) -> bool:
+        """Whether a fit draws nothing at random."""
+        return self.method in EXACT
+
+    @property
+    def promised(self) -> Budget | None:
+        """The promise, if there is one: none without protection, and none for a domain taken from the data."""
+        return self.budget if create(self.method, **self.options).private else None
+
     def settings(self) -> dict[str, Any]:
         """Everything that changes results."""
         return {
@@ -112,11 +122,14 @@ class Method:
         return CodeSampler(fitted.generator, coarse, back, self.independent)
 
 
-
-
 @lru_cache(maxsize=16)
 def _exact_fit(
-    same: SameTable, key: WorldKey, schema: Schema | None, domain: str, method: str, options: tuple[tuple[str, Any], ...]
+    same: SameTable,
+    key: WorldKey,
+    schema: Schema | None,
+    domain: str,
+    method: str,
+    options: tuple[tuple[str, Any], ...],
 ) -> Generator:
     """A fit without chance is the same every time: once in each process is enough."""
     synthesizer = create(method, **dict(options))

@@ -79,6 +79,7 @@ class Outside:
     make: Callable[[int], Any]
     name: str = "outside"
     library: str = "pandas"
+    exact: bool = False
 
     def settings(self) -> dict[str, Any]:
         """By name: what is inside is not ours to see."""
@@ -112,6 +113,7 @@ class Command:
 
     line: str
     name: str = "command"
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if "{in}" not in self.line or "{out}" not in self.line:

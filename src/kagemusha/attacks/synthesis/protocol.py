@@ -25,6 +25,11 @@ class Maker(Protocol):
         """What results are filed under."""
         ...
 
+    @property
+    def exact(self) -> bool:
+        """Whether a fit draws nothing at random, so that every table drawn is an independent trial."""
+        ...
+
     def fit(self, world: World, *, rng: np.random.Generator) -> Sampler:
         """Train on a world's table."""
         ...

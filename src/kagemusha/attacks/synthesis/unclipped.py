@@ -37,6 +37,7 @@ class UnclippedStat:
 
     expansion: str = "codes"
     name: str = "stat"
+    exact: bool = True
 
     def settings(self) -> dict[str, Any]:
         """Which features are normal."""
