@@ -95,7 +95,8 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     where = f"{worst.cell.inference} on the {worst.cell.target} target"
     promised = budget if budget is not None and budget.is_finite else None
     if promised is not None:
-        broken = [f for f in found if _contradicts(f, promised, RISK / tried)]
+        # a promise about one person says less about ten: only single targets can contradict it
+        broken = [f for f in found if f.cell.alone and _contradicts(f, promised, RISK / tried)]
         if broken:
             one = broken[0]
             return Verdict(
