@@ -228,6 +228,11 @@ class Cell:
     space: str
     inference: str
 
+    @property
+    def alone(self) -> bool:
+        """Whether the target is one row: several at once are named with their number, such as adaptive×10."""
+        return "×" not in self.target
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:

@@ -98,7 +98,7 @@ def render(attacked: Sequence[Attacked], *, title: str) -> str:
 
 
 def _maker(one: Attacked) -> dict[str, Any]:
-    single = [f for f in one.findings if "×" not in f.cell.target]
+    single = [f for f in one.findings if f.cell.alone]
     spaces = list(dict.fromkeys(f.cell.space for f in single))
     limit = None if one.budget is None else most_accuracy(one.budget)
     strongest = sorted(single, key=lambda f: (-abs(f.area - 0.5), f.p))[:CURVES]

@@ -106,9 +106,8 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
             )
     words = _allowance(promised) + " "
     if worst.p < RISK / tried:
-        words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. " + (
-            "That is within what was promised." if promised else "Nothing was promised."
-        )
+        words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. "
+        words += _within(worst, promised)
         return Verdict("leaks", words.strip())
     widest = max(f.accuracy.high for f in found)
     trainings = len(worst.scores)
@@ -124,6 +123,14 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
         "Attacks that fail prove nothing: others may not."
     )
     return Verdict("quiet", words.strip())
+
+
+def _within(one: Finding, promised: Budget | None) -> str:
+    if promised is None:
+        return "Nothing was promised."
+    if not one.cell.alone:
+        return "The promise is about one person; so many at once are found sooner."
+    return "That is within what was promised."
 
 
 def _contradicts(one: Finding, budget: Budget, risk: float) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene
+from kagemusha.attacks.inference.protocol import INSIDE, MOST_TARGETS, WITHOUT, References, Scene
 from kagemusha.attacks.table import Doubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
@@ -28,7 +28,7 @@ class MeanDistance:
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """One number."""
         found = []
-        for target in scene.codes:
+        for target in scene.codes[:MOST_TARGETS]:
             squared = scene.lens.distances(doubles, target)
             count = min(self.nearest, len(squared))
             found.append(float(np.sqrt(np.partition(squared, count - 1)[:count]).mean()))
@@ -47,7 +47,7 @@ class LogDensity:
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """Mean over targets of log p_doubles(x) and of log p_real(x)."""
         found = []
-        for target, real in zip(scene.codes, scene.real_distances, strict=True):
+        for target, real in zip(scene.codes[:MOST_TARGETS], scene.real_distances, strict=True):
             near = np.partition(real, min(100, len(real)) - 1)[: min(100, len(real))]
             width = max(float(np.median(near)), 1e-12)
             found.append([_log_density(scene.lens.distances(doubles, target), width), _log_density(real, width)])

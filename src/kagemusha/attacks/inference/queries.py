@@ -8,7 +8,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import column_features
-from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene
+from kagemusha.attacks.inference.protocol import INSIDE, MOST_TARGETS, WITHOUT, References, Scene
 from kagemusha.attacks.table import Doubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
@@ -25,7 +25,7 @@ class Matches:
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """Columns first, then pairs."""
         found = []
-        for target in scene.codes:
+        for target in scene.codes[:MOST_TARGETS]:
             same = _agree(doubles, target, scene).astype(np.float32)
             together = (same.T @ same).astype(np.float64) / max(1, len(same))
             found.append(together[np.triu_indices(len(together))])
