@@ -147,7 +147,7 @@ def _read(folder: Path, unit: Unit) -> Numbers | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             return {key: held[key] for key in held.files}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

@@ -109,7 +109,7 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
         words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. "
         words += _within(worst, promised)
         return Verdict("leaks", words.strip())
-    widest = max(f.accuracy.high for f in found)
+    widest = 0.5 + max(f.accuracy.high - f.accuracy.low for f in found) / 2  # what could go unseen
     trainings = len(worst.scores)
     if widest > 0.5 + 2 * SEEN:
         needed = math.ceil((1.96 * 0.5 / SEEN) ** 2 / 2)
