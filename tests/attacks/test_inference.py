@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from little import Drawn, little
 
 from kagemusha.attacks.features import Space
 from kagemusha.attacks.game import Game
@@ -18,7 +19,6 @@ from kagemusha.attacks.table import Doubles
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.attacks.threat import BLIND, Threat
 from kagemusha.errors import UsageError
-from little import Drawn, little
 
 
 @pytest.fixture

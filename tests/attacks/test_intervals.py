@@ -28,7 +28,7 @@ def test_rates_are_those_of_counting() -> None:
     assert set(zip(*roc(scores), strict=True)) == counted
     pairs = [(i > w) + (i == w) / 2 for i in inside for w in without]
     assert area(scores) == pytest.approx(np.mean(pairs))
-    assert true_rate(scores, 0.25) == 0.5
+    assert true_rate(scores, 0.25) == 1.0
     assert math.isnan(true_rate(scores, 0.1))
 
 

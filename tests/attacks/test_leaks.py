@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from little import Domain, Drawn, little
 
 from kagemusha.attacks.audit import audit
 from kagemusha.attacks.game import Game, Rules
@@ -18,7 +19,6 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.privacy.unit import PrivacyUnit, Reach, Sensitivity
 from kagemusha.synthesizers import create
-from little import Domain, Drawn, little
 
 RULES = Rules(trainings=30, references=10, rows=60)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from little import Drawn, little
 
 from kagemusha.attacks.attribute import attribute_risk
 from kagemusha.attacks.one_run import audit_one_run, epsilon_bound, p_value
@@ -12,7 +13,6 @@ from kagemusha.attacks.synthesis.method import Method
 from kagemusha.attacks.table import Doubles, World
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Budget
-from little import Drawn, little
 
 
 def test_golden_bounds() -> None:
@@ -60,9 +60,9 @@ def wide():  # type: ignore[no-untyped-def]
 
 def test_memory_is_convicted_and_noise_is_not() -> None:
     table = wide()
-    found = audit_one_run(Memory(), table, canaries=80, share=1.0)
-    assert found.correct == found.guesses == 80
-    assert found.epsilon == pytest.approx(epsilon_bound(80, 80, 80))
+    found = audit_one_run(Memory(), table, canaries=80)
+    assert found.correct == found.guesses == 40
+    assert found.epsilon == pytest.approx(epsilon_bound(80, 40, 40))
     assert "proves" in found.verdict
     private = audit_one_run(Method("independent", Budget(1.0, 1e-6)), table, canaries=80)
     assert private.epsilon <= 1.0

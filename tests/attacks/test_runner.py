@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from little import Drawn, little
 
 from kagemusha.attacks.game import Game, Outcome, Rules
 from kagemusha.attacks.inference.registry import inferences
@@ -20,7 +21,6 @@ from kagemusha.attacks.targets import choose
 from kagemusha.attacks.threat import COUNTING
 from kagemusha.errors import DataError, UsageError
 from kagemusha.privacy.budget import Budget
-from little import Drawn, little
 
 ATTACKS = (
     "mvl-orig-best",

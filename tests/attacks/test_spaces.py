@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from little import little
 
 from kagemusha.attacks.features import EXPANSIONS, SCALES, Lens, Space
 from kagemusha.attacks.synthesis.unclipped import UnclippedStat
 from kagemusha.attacks.table import Coarse, Doubles, World
 from kagemusha.errors import UsageError
 from kagemusha.schema import Category, Integer, Schema
-from little import little
 
 
 @pytest.mark.parametrize("expansion", EXPANSIONS)
@@ -51,8 +51,8 @@ def test_raw_rows_keep_moments_whichever_way_they_are_looked_at() -> None:
         assert np.cov(lens.features(drawn).T) == pytest.approx(
             np.cov(lens.of_codes(table.codes).T, bias=True), abs=0.05
         )
+    codes = UnclippedStat("codes").fit(world, rng=np.random.default_rng(0)).sample(5, rng=np.random.default_rng(0))
     with pytest.raises(UsageError, match="one-hot"):
-        codes = UnclippedStat("codes").fit(world, rng=np.random.default_rng(0)).sample(5, rng=np.random.default_rng(0))
         Lens(Space("onehot"), table).features(codes)
 
 

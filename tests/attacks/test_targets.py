@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from little import little
 
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.table import Table
 from kagemusha.attacks.targets import Mahalanobis, choose, exposure
 from kagemusha.errors import UsageError
-from little import little
 
 
 @pytest.mark.parametrize("expansion", ["codes", "onehot"])

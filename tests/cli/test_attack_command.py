@@ -73,7 +73,7 @@ def test_a_program_is_attacked(run, tmp_path: Path) -> None:  # type: ignore[no-
     (attack,) = found["makers"][0]["attacks"]
     assert attack["accuracy"][0] == 1.0
     bad = f"{sys.executable} nothing.py {{in}} {{out}}"
-    assert "wrote no table" in run("attack", "people.csv", "-s", "people.toml", "--command", bad, *small, code=3).stderr
+    assert "wrote no table" in run("attack", "people.csv", "-s", "people.toml", "--command", bad, *small, code=4).stderr
 
 
 @pytest.mark.usefixtures("private")

@@ -109,11 +109,11 @@ def audit_one_run(
 
 
 def nearness(doubles: Doubles, table: Table, rows: IntArray, space: Space) -> FloatArray:
-    """How near doubles come to each row, less how near real people do: high says "was there"."""
+    """How near doubles come to each row, in units of how near real people do, turned round: high says "was there"."""
     lens = Lens(space, table)
     real = Doubles(codes=table.codes)
     found = np.empty(len(rows))
     for i, row in enumerate(rows):
         near, usual = (math.sqrt(float(lens.distances(d, row).min())) for d in (doubles, real))
-        found[i] = usual - near
+        found[i] = -near / max(usual, 1e-12)
     return found
