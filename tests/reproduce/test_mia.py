@@ -35,7 +35,7 @@ def test_everything_is_written_and_a_second_run_takes_what_is_there(
 ) -> None:
     monkeypatch.setattr(mia_games, "QUICK", replace(mia.QUICK, counts=(1, 4)))
     monkeypatch.setattr(mia, "QUICK", replace(mia.QUICK, counts=(1, 4)))
-    monkeypatch.setattr(mia, "SPACES", mia_games.SPACES[:1] + (mia_games.ONEHOT,))
+    monkeypatch.setattr(mia, "SPACES", (*mia_games.SPACES[:1], mia_games.ONEHOT))
     monkeypatch.setattr(mia_quality, "TABLE_4", {"tree": {}})
     monkeypatch.setattr(mia.paper, "TABLE_4", {"tree": {}})
     told: list[float] = []

@@ -1,7 +1,7 @@
 """A ledger for runs that release nothing: no disk, no cap, no chain. Games and audits make thousands of these.
 
-It keeps answers, so that the Curator works as in a release; what it holds is forgotten with the run. A release must never see it:
-`simulated` noise is the only noise it accepts.
+It keeps answers, so that the Curator works as in a release; what it holds is forgotten with the run. `scratch_release` joins it to
+simulated noise alone, and it has no head, so that no certificate can be made of what runs on it.
 """
 
 from __future__ import annotations

@@ -90,12 +90,14 @@ class Verdict:
 
 def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     """In words. The risk of a false alarm is shared out over all attacks that were tried (Holm would gain little)."""
-    tried = max(1, len(found))
-    worst = min(found, key=lambda f: (f.p, -f.accuracy.value))
-    where = f"{worst.cell.inference} on the {worst.cell.target} target"
     promised = budget if budget is not None and budget.is_finite else None
     if promised is not None:
-        # a promise about one person says less about ten: only single targets can contradict it
+        # a promise about one person says less about ten: it is judged by single targets
+        found = [f for f in found if f.cell.alone] or found
+    tried = max(1, len(found))
+    worst = max(found, key=lambda f: (f.accuracy.low, -f.p))
+    where = f"{worst.cell.inference} on the {worst.cell.target} target"
+    if promised is not None:
         broken = [f for f in found if f.cell.alone and _contradicts(f, promised, RISK / tried)]
         if broken:
             one = broken[0]

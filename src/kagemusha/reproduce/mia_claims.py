@@ -223,6 +223,8 @@ def _together(results: Results) -> Claim:
     words = ", ".join(f"k = {c}: {v:.2f}" for c, v in accuracy.items())
     many = [v for c, v in accuracy.items() if c >= 50]
     first = accuracy[min(accuracy)]
+    if not many:
+        return Claim("9. accuracy rises with k, 1 from k = 50 (neighbour)", words, None)
     return Claim("9. accuracy rises with k, 1 from k = 50 (neighbour)", words, min(many) >= 0.99 and min(many) > first)
 
 
