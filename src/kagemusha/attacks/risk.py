@@ -10,7 +10,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 
 THRESHOLDS = 99
-"""Thresholds that one half of the runs chooses from."""
+"""Thresholds that the first runs choose from."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,21 @@ class Proved:
 def proved(without: FloatArray, inside: FloatArray, *, delta: float, risk: float = 1e-4) -> Proved:
     """Lower bounds on μ and ε from scores of runs without a person and with them; high scores mean "with".
 
-    Half of the runs choose a threshold for each bound, the other half judge it, by Clopper and Pearson's bounds on both error
+    A quarter of the runs chooses a threshold for each bound, the others judge it, by Clopper and Pearson's bounds on both error
     rates; the risk of being wrong is shared out over the four.
     """
-    half = len(without) // 2
+    first = max(1, len(without) // 4)
     grid = np.unique(
-        np.quantile(np.concatenate([without[:half], inside[:half]]), np.linspace(0.005, 0.995, THRESHOLDS))
+        np.quantile(np.concatenate([without[:first], inside[:first]]), np.linspace(0.005, 0.995, THRESHOLDS))
     )
     bounds = (_mu, lambda alarm, miss: _epsilon(alarm, miss, delta))
     found = []
     for bound in bounds:
-        tried = [bound(*_rates(without[:half], inside[:half], t, risk / 4)) for t in grid]
+        tried = [bound(*_rates(without[:first], inside[:first], t, risk / 4)) for t in grid]
         best = grid[int(np.argmax(tried))]
-        found.append(max(0.0, bound(*_rates(without[half:], inside[half:], best, risk / 4))))
-    middle = grid[int(np.argmin([_mistakes(without[:half], inside[:half], t) for t in grid]))]
-    accuracy = 1 - _mistakes(without[half:], inside[half:], middle)
+        found.append(max(0.0, bound(*_rates(without[first:], inside[first:], best, risk / 4))))
+    middle = grid[int(np.argmin([_mistakes(without[:first], inside[:first], t) for t in grid]))]
+    accuracy = 1 - _mistakes(without[first:], inside[first:], middle)
     return Proved(found[0], found[1], accuracy, len(without) + len(inside), risk)
 
 

@@ -25,6 +25,9 @@ def audit(
     discover: Annotated[
         float | None, typer.Option(help="Leave categories open and find them with this share of the budget.")
     ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="Table to audit on: three, pair, lone or numbers; by default the method's worst.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="For the same runs again.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,7 +52,13 @@ def audit(
         )
     with progress_bar(quiet=as_json) as progress:
         found = run(
-            lambda: create(method, **choices), budget, runs=runs, seed=seed, discover=discover, progress=progress
+            lambda: create(method, **choices),
+            budget,
+            runs=runs,
+            seed=seed,
+            discover=discover,
+            table=table,
+            progress=progress,
         )
     if as_json:
         told = {

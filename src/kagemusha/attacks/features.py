@@ -1,0 +1,172 @@
+"""Rows as points: the space in which distances, means and covariances are taken. The paper does not say which; it decides results.
+
+Expansion: `codes` gives a category its code (0, 1, 2, …) and a number its value; `onehot` gives a category one coordinate a
+label. Scale: `raw` leaves them so, `minmax` puts every coordinate of the real table between 0 and 1, `sd` divides by its standard
+deviation. A value that may be missing has a coordinate of its own that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kagemusha.arrays import Codes, FloatArray
+from kagemusha.attacks.table import Doubles, Table
+from kagemusha.errors import UsageError
+from kagemusha.schema import Measured, Modelled
+
+EXPANSIONS = ("codes", "onehot")
+SCALES = ("raw", "minmax", "sd")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which features rows have; `without` leaves columns out."""
+
+    expansion: str = "onehot"
+    scale: str = "sd"
+    without: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.expansion not in EXPANSIONS:
+            raise UsageError(f"a space must be one of {', '.join(EXPANSIONS)}, got {self.expansion!r}")
+        if self.scale not in SCALES:
+            raise UsageError(f"a scale must be one of {', '.join(SCALES)}, got {self.scale!r}")
+        object.__setattr__(self, "without", tuple(self.without))
+
+    @property
+    def name(self) -> str:
+        """A short name, such as onehot/sd or codes/raw-fnlwgt."""
+        return f"{self.expansion}/{self.scale}" + "".join(f"-{name}" for name in self.without)
+
+    @classmethod
+    def named(cls, text: str) -> Space:
+        """The space of a name."""
+        expansion, _, rest = text.partition("/")
+        scale, *without = rest.split("-", 1) if rest else ("sd",)
+        return cls(expansion, scale, tuple(without))
+
+
+class Lens:
+    """A space fitted to a table: how many coordinates each column has, and what is scaled by how much."""
+
+    def __init__(self, space: Space, table: Table) -> None:
+        unknown = [name for name in space.without if name not in table.schema.domain]
+        if unknown:
+            raise UsageError(f"no column named {unknown[0]!r}; columns are {', '.join(table.schema.domain.names)}")
+        self.space = space
+        self.modelled: Sequence[Modelled] = table.schema.modelled
+        plain = [column_features(column, space.expansion) for column in self.modelled]
+        self.widths = [features.shape[1] for features in plain]
+        self.axes = [i for i, c in enumerate(self.modelled) if c.name not in space.without]
+        if not self.axes:
+            raise UsageError("a space without columns has no distances")
+        self._plain = plain
+        shift, scale = [], []
+        for i in self.axes:
+            counts = np.bincount(table.codes[:, i], minlength=len(plain[i])).astype(np.float64)
+            low, high = _scaling(plain[i], counts / counts.sum(), space.scale)
+            shift.append(low)
+            scale.append(high)
+        self._shift, self._scale = np.concatenate(shift), np.concatenate(scale)
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return len(self._shift)
+
+    @cached_property
+    def tables(self) -> list[FloatArray]:
+        """For every column of the space the scaled coordinates of each code."""
+        found, at = [], 0
+        for i in self.axes:
+            end = at + self.widths[i]
+            found.append((self._plain[i] - self._shift[at:end]) / self._scale[at:end])
+            at = end
+        return found
+
+    def features(self, doubles: Doubles) -> FloatArray:
+        """The rows as points."""
+        if doubles.codes is not None:
+            return self.of_codes(doubles.codes)
+        if doubles.values is None:
+            raise UsageError("doubles without rows")
+        values = self._expanded(doubles)
+        return np.asarray((values - self._shift) / self._scale)
+
+    def of_codes(self, codes: Codes) -> FloatArray:
+        """Codes as points."""
+        points = np.empty((len(codes), self.width))
+        at = 0
+        for i, table in zip(self.axes, self.tables, strict=True):
+            points[:, at : at + table.shape[1]] = table[codes[:, i]]
+            at += table.shape[1]
+        return points
+
+    def distances(self, doubles: Doubles, target: Codes) -> FloatArray:
+        """Squared Euclidean distance of every row from one row of codes, looked up code by code where rows are codes."""
+        if doubles.codes is None:
+            gap = self.features(doubles) - self.of_codes(target[None, :])
+            return np.asarray(np.einsum("ij,ij->i", gap, gap))
+        total = np.zeros(doubles.rows)
+        for i, table in zip(self.axes, self.tables, strict=True):
+            codes = doubles.codes[:, i]
+            if len(table) > len(codes):  # more codes than rows: look at those that occur
+                gap = table[codes] - table[target[i]]
+                total += np.einsum("ij,ij->i", gap, gap)
+            else:
+                gap = table - table[target[i]]
+                total += np.einsum("ij,ij->i", gap, gap)[codes]
+        return total
+
+    def _expanded(self, doubles: Doubles) -> FloatArray:
+        values, own = doubles.values, self.space.expansion
+        assert values is not None
+        if doubles.expansion == own:
+            starts = np.cumsum([0, *self.widths])
+            return np.concatenate([values[:, starts[i] : starts[i + 1]] for i in self.axes], axis=1)
+        if doubles.expansion == "codes":
+            raise UsageError("raw numbers of categories' codes have no one-hot features; make them with onehot")
+        # the code of a category is Σ code · (one-hot), so means and covariances go over exactly
+        parts, at = [], 0
+        for i, column in enumerate(self.modelled):
+            width = 1 if isinstance(column, Measured) and not column.missing else 2
+            width = width if isinstance(column, Measured) else column.size
+            if i in self.axes:
+                block = values[:, at : at + width]
+                parts.append(block if isinstance(column, Measured) else block @ np.arange(column.size)[:, None])
+            at += width
+        return np.concatenate(parts, axis=1)
+
+
+def column_features(column: Modelled, expansion: str) -> FloatArray:
+    """The coordinates of every code of a column, unscaled."""
+    if not isinstance(column, Measured):
+        return np.eye(column.size) if expansion == "onehot" else np.arange(column.size, dtype=np.float64)[:, None]
+    ends = np.append(column.starts[1:], column.high).astype(np.float64)
+    whole = column.ordinary == column.high - column.low + 1
+    values = column.starts.astype(np.float64) if whole else (column.starts + ends) / 2
+    if not column.missing:
+        return np.asarray(values[:, None])
+    # a missing value lies in the middle of the axis, and says so in a coordinate of its own
+    table = np.zeros((column.size, 2))
+    table[:-1, 0], table[-1] = values, (float(column.low + column.high) / 2, 1.0)
+    return table
+
+
+def _scaling(features: FloatArray, shares: FloatArray, scale: str) -> tuple[FloatArray, FloatArray]:
+    """What is taken away from every coordinate and what it is divided by; constant coordinates are left as they are."""
+    zeros, ones = np.zeros(features.shape[1]), np.ones(features.shape[1])
+    if scale == "raw":
+        return zeros, ones
+    if scale == "minmax":
+        seen = features[shares > 0]
+        low, spread = seen.min(axis=0), np.ptp(seen, axis=0)
+    else:
+        low = zeros
+        mean = shares @ features
+        spread = np.sqrt(np.maximum(shares @ (features - mean) ** 2, 0.0))
+    return low, np.where(spread > 1e-12, spread, ones)

@@ -1,0 +1,1 @@
+"""From doubles to an answer to the question whether the target was in the table."""

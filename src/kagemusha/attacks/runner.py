@@ -1,0 +1,156 @@
+"""Plays on all cores, or on a cluster: each finished unit is a file, so that a run that was killed goes on where it was.
+
+What a unit gives hangs on the game's seed and the unit's name alone, so the number of workers and the order of work change nothing.
+A worker holds one table, one model and a few numbers at a time; results go to disk, not into memory.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.attacks.game import Game, Numbers, Outcome, Unit
+from kagemusha.errors import DataError, OutputError, UsageError
+from kagemusha.files import write_whole
+from kagemusha.progress import Progress, silent
+
+INTERNAL = "INTERNAL: made from real rows without a privacy charge. Do not publish."
+BATCH = 16
+"""Units sent to a worker at once, at most."""
+
+
+def run(
+    game: Game,
+    folder: Path | None = None,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Play a game and score it. With a folder, finished units are kept there and never played twice.
+
+    `jobs` is the number of processes (−1: all cores); `scheduler` the address of a dask scheduler, whose workers are used instead.
+    """
+    results = play(game, folder, jobs=jobs, scheduler=scheduler, progress=progress)
+    return game.judge(results)
+
+
+def play(
+    game: Game,
+    folder: Path | None = None,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    progress: Progress = silent,
+) -> dict[str, Numbers]:
+    """The numbers of all units, by name."""
+    if jobs != -1 and jobs < 1:
+        raise UsageError(f"jobs must be at least 1, or -1 for all cores, got {jobs}")
+    units = game.units()
+    found: dict[str, Numbers] = {}
+    if folder is not None:
+        _stamp(folder, game)
+        found = {unit.name: kept for unit in units if (kept := _read(folder, unit)) is not None}
+    waiting = [unit for unit in units if unit.name not in found]
+    done = len(found)
+    begun = time.monotonic()
+    for unit, numbers in _played(game, waiting, jobs, scheduler):
+        if folder is not None:
+            _write(folder, unit, numbers)
+        found[unit.name] = numbers
+        done += 1
+        rate = (done - len(units) + len(waiting)) / max(1e-9, time.monotonic() - begun)
+        progress(f"{game.maker.name}: {done:,} of {len(units):,} trainings, {rate:.1f} a second", done / len(units))
+    return found
+
+
+def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None) -> Iterator[tuple[Unit, Numbers]]:
+    if scheduler is None and (jobs == 1 or len(units) < 2):
+        yield from ((unit, game.play(unit)) for unit in units)
+        return
+    joblib = _need("joblib", "eval")
+    workers = joblib.cpu_count() if jobs == -1 else jobs
+    size = max(1, min(BATCH, len(units) // (4 * workers)))
+    batches = [units[at : at + size] for at in range(0, len(units), size)]
+    tasks = (joblib.delayed(_batch)(game, batch) for batch in batches)
+    if scheduler is None:
+        # two batches wait for each worker, not all: memory stays bounded
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        for batch in parallel(tasks):
+            yield from batch
+        return
+    distributed = _need("distributed", "cluster")
+    try:
+        client = distributed.Client(scheduler, timeout=10)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(f"scheduler {scheduler!r} cannot be reached ({error})") from None
+    with client, joblib.parallel_config(backend="dask"):
+        for batch in joblib.Parallel(return_as="list")(tasks):
+            yield from batch
+
+
+def _batch(game: Game, units: Sequence[Unit]) -> list[tuple[Unit, Numbers]]:
+    return [(unit, game.play(unit)) for unit in units]
+
+
+def _need(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise UsageError(f"this needs {module}: pip install 'kagemusha[{extra}]'") from None
+
+
+def _stamp(folder: Path, game: Game) -> None:
+    """Refuse a folder that holds plays of another game."""
+    path = folder / "game.json"
+    if path.exists():
+        try:
+            given = json.loads(path.read_text(encoding="utf-8"))["game"]
+        except (OSError, ValueError, KeyError, TypeError):
+            given = None
+        if given != game.digest:
+            raise DataError(f"{folder}: holds plays of another table, method or setting; choose another folder")
+        return
+    write_whole(path, json.dumps({"INTERNAL": INTERNAL, "game": game.digest}, indent=1).encode())
+
+
+def _path(folder: Path, unit: Unit) -> Path:
+    return folder / "units" / f"{unit.name}.npz"
+
+
+def _write(folder: Path, unit: Unit, numbers: Numbers) -> None:
+    """Whole or not at all for a process that is killed; a file that a power cut damaged is noticed and played again."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **{key: numbers[key] for key in sorted(numbers)})  # type: ignore[arg-type]
+    path = _path(folder, unit)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(buffer.getvalue())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OutputError(f"{path}: could not be written ({error.strerror})") from None
+
+
+def _read(folder: Path, unit: Unit) -> Numbers | None:
+    path = _path(folder, unit)
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+            return {key: held[key] for key in held.files}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+Listener = Callable[[str, float], None]

@@ -1,0 +1,1 @@
+"""What is attacked: anything that fits a table and samples doubles."""

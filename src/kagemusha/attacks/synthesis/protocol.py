@@ -1,0 +1,39 @@
+"""What can be attacked: it fits a world's table and then makes doubles, as often as asked."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from kagemusha.attacks.table import Doubles, World
+
+
+class Sampler(Protocol):
+    """One training's result."""
+
+    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+        """Synthetic rows. A maker that tells by the number of rows whom it saw gives another number than was asked for."""
+        ...
+
+
+class Maker(Protocol):
+    """A synthesizer in a game. Must be picklable; all its randomness comes from `rng`."""
+
+    @property
+    def name(self) -> str:
+        """What results are filed under."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether a fit draws nothing at random, so that every table drawn is an independent trial."""
+        ...
+
+    def fit(self, world: World, *, rng: np.random.Generator) -> Sampler:
+        """Train on a world's table."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What tells this maker from another one of the same name; JSON-able."""
+        ...

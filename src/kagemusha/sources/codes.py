@@ -1,0 +1,146 @@
+"""A table whose rows are codes already: what games and experiments fit again and again, never a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.encoding.bins import code_type
+from kagemusha.errors import UsageError
+from kagemusha.marginals import Marginal
+from kagemusha.marginals.tally import Tally
+from kagemusha.schema import Clique, Domain, Schema
+
+KEPT_CELLS = 1 << 24
+"""Cells of counts that stay in memory (128 MiB): the next fit of the same table asks for the same ones."""
+
+
+class CodesSource:
+    """Codes in memory, one row a record, one column a modelled column. Counts are remembered.
+
+    Every row stands for a person unless `persons` says whose it is.
+    """
+
+    def __init__(self, schema: Schema, codes: Codes, persons: IntArray | None = None) -> None:
+        self._schema = schema
+        if codes.ndim != 2 or codes.shape[1] != len(schema.domain):
+            raise UsageError(f"codes have shape {codes.shape}, but the schema models {len(schema.domain)} columns")
+        types = [code_type(size) for size in schema.domain.sizes]
+        self._columns = [np.ascontiguousarray(codes[:, i], dtype=t) for i, t in enumerate(types)]
+        self._persons = persons
+        self._kept: dict[Clique, IntArray] = {}
+        self._room = KEPT_CELLS
+
+    def __repr__(self) -> str:
+        return f"CodesSource(<private>, {len(self.domain)} columns)"
+
+    @property
+    def name(self) -> None:
+        """A table in memory has no name of its own."""
+        return None
+
+    def fingerprint(self) -> None:
+        """None: there is no file that could change."""
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        return self._schema
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        return self._schema.domain
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique."""
+        new = [clique for clique in dict.fromkeys(map(tuple, cliques)) if clique not in self._kept]
+        fresh: dict[Clique, IntArray] = {}
+        if new:
+            tally = Tally(self.domain, new)
+            tally.add(self._columns)
+            fresh = {m.clique: m.counts for m in tally.marginals()}
+            for clique, counts in fresh.items():
+                if counts.size <= self._room:
+                    counts.setflags(write=False)
+                    self._kept[clique] = counts
+                    self._room -= counts.size
+        return [Marginal(c, fresh[c] if c in fresh else self._kept[c]) for c in map(tuple, cliques)]
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self._columns[0])
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, and whose they are."""
+        return self._columns, np.arange(self.rows()) if self._persons is None else self._persons
+
+    def native_like(self) -> Any:
+        """Codes came in; arrow tables go out."""
+        return "pyarrow"
+
+
+class Neighbour:
+    """A remembered table with some rows taken away and some added: its counts are the table's, corrected."""
+
+    def __init__(self, base: CodesSource, minus: IntArray, plus: Codes) -> None:
+        self._base = base
+        self._minus = np.asarray(minus, dtype=np.int64)
+        self._plus = np.asarray(plus, dtype=np.int64).reshape(-1, len(base.domain))
+        columns, _ = base.records()
+        self._gone = np.column_stack([c[self._minus] for c in columns]).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"Neighbour(<private>, {len(self.domain)} columns)"
+
+    @property
+    def name(self) -> None:
+        """A table in memory has no name of its own."""
+        return None
+
+    def fingerprint(self) -> None:
+        """None: there is no file that could change."""
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        return self._base.schema
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        return self._base.domain
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique."""
+        found = []
+        for marginal in self._base.count(cliques):
+            counts = marginal.counts.copy()
+            axes = [self.domain.axis(name) for name in marginal.clique]
+            for rows, sign in ((self._plus, 1), (self._gone, -1)):
+                if axes:
+                    np.add.at(counts, tuple(rows[:, axis] for axis in axes), sign)
+                else:
+                    counts += sign * len(rows)
+            found.append(Marginal(marginal.clique, counts))
+        return found
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._base.rows() - len(self._minus) + len(self._plus)
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, each its own person."""
+        columns, _ = self._base.records()
+        changed = [
+            np.concatenate([np.delete(column, self._minus), self._plus[:, axis].astype(column.dtype)])
+            for axis, column in enumerate(columns)
+        ]
+        return changed, np.arange(self.rows())
+
+    def native_like(self) -> Any:
+        """Codes came in; arrow tables go out."""
+        return "pyarrow"

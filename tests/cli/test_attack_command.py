@@ -1,0 +1,104 @@
+"""`kagemusha attack` as a person would run it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kagemusha.schema import Category, Integer, Schema
+
+SMALL = ("--trainings", 4, "--references", 2, "--jobs", 1)
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.choice(['F', 'M'])},{rng.integers(20, 40)}" for _ in range(80)]
+    (tmp_path / "people.csv").write_text("\n".join(["sex,<b>age</b>", *lines, "X,99"]) + "\n")
+    schema = Schema(
+        [
+            Category("sex", categories=("F", "M", "X"), out_of_domain="clip"),
+            Integer("<b>age</b>", lower=0, upper=99, bins=10),
+        ]
+    )
+    schema.save(tmp_path / "people.toml")
+
+
+@pytest.mark.usefixtures("private")
+def test_an_attack_ends_in_words_and_a_page(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run(
+        "attack", "people.csv", "-s", "people.toml", "-m", "independent", *SMALL, "--together", 2, "--secret", "sex"
+    )
+    assert "INTERNAL" in done.stdout
+    page = (tmp_path / "people-attack-INTERNAL.html").read_text()
+    assert "INTERNAL" in page
+    assert "Who is most exposed" in page
+    assert "More targets at once" in page
+    assert "<b>age</b>" not in page  # names of columns are shown, not obeyed
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.usefixtures("private")
+def test_plays_are_kept_and_json_is_json(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    order = ("attack", "people.csv", "-s", "people.toml", "-m", "independent", *SMALL, "--json", "--plays", "kept")
+    first = json.loads(run(*order).stdout)
+    assert first == json.loads(run(*order).stdout)
+    assert list((tmp_path / "kept" / "independent" / "units").glob("*.npz"))
+    assert {a["attack"] for a in first["makers"][0]["attacks"]} >= {"neighbour", "mvl-orig", "likelihood-ratio"}
+
+
+@pytest.mark.usefixtures("private")
+def test_a_release_is_attacked_with_its_own_settings(run) -> None:  # type: ignore[no-untyped-def]
+    run("synth", "people.csv", "-s", "people.toml", "-m", "independent", "--epsilon", 2, "--out", "doubles")
+    found = json.loads(run("attack", "people.csv", "--release", "doubles", *SMALL, "--json").stdout)
+    assert found["makers"][0]["method"] == "independent"
+    assert "ε = 2" in found["makers"][0]["promise"]
+    assert (
+        "doubles"
+        in run("attack", "people.csv", "--release", "doubles", *SMALL, "--out", "doubles/x.html", code=2).stderr
+    )
+
+
+@pytest.mark.usefixtures("private")
+def test_a_program_is_attacked(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "copy.py").write_text("import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])\n")
+    line = f"{sys.executable} copy.py {{in}} {{out}}"
+    small = ("--targets", "selective", "--attacks", "closest-record", *SMALL)
+    found = json.loads(run("attack", "people.csv", "-s", "people.toml", "--command", line, *small, "--json").stdout)
+    (attack,) = found["makers"][0]["attacks"]
+    assert attack["accuracy"][0] == 1.0
+    bad = f"{sys.executable} nothing.py {{in}} {{out}}"
+    assert "wrote no table" in run("attack", "people.csv", "-s", "people.toml", "--command", bad, *small, code=4).stderr
+
+
+@pytest.mark.usefixtures("private")
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (("--targets", "nobody"), "random, selective"),
+        (("--attacks", "luck"), "neighbour"),
+        (("--space", "codes/log"), "minmax"),
+        (("--together", "x"), "--together"),
+        (("--trainings", "1"), "trainings"),
+        (("--jobs", "0"), "--jobs"),
+        (("--out", "x.pdf"), ".html"),
+        (("--command", "prog"), "{in}"),
+        (("--command", "p {in} {out}", "-m", "kage"), "one of --method"),
+        (("--secret", "nose"), "no column named 'nose'"),
+    ],
+)
+def test_wrong_questions_are_named(run, wrong: tuple[str, ...], named: str) -> None:  # type: ignore[no-untyped-def]
+    order = (
+        "attack",
+        "people.csv",
+        "-s",
+        "people.toml",
+        *SMALL,
+        *(("-m", "independent") if "--command" not in wrong else ()),
+    )
+    assert named in run(*order, *wrong, code=2).stderr
