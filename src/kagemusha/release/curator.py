@@ -19,8 +19,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.query import Choice, Counts, Query
-from kagemusha.queries.record_sums import RecordQuery
+from kagemusha.queries.query import Choice, Counts, Query, ReadsRecords
 from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema
@@ -174,7 +173,7 @@ class Curator:
         )
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
-        if isinstance(query, RecordQuery):
+        if isinstance(query, ReadsRecords):
             return query.total(self._source.records()[0])
         return query.values([counted[clique] for clique in query.cliques()])
 

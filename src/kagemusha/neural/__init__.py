@@ -1,0 +1,1 @@
+"""Networks and their training. Knows no privacy and no tables; needs the extra `neural` (torch)."""
