@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.annotation.acquisition import acquisition
 from kagemusha.annotation.desk import Desk
-from kagemusha.annotation.judges import Judge, Trainer, Vectors, trainer
+from kagemusha.annotation.judges import Judge, Trainer, Vectors, prediction, trainer
 from kagemusha.annotation.rounds import Rounds
 from kagemusha.annotation.votes import bald
 from kagemusha.annotation.weights import Weights
@@ -173,7 +173,12 @@ class _Run:
         if len(answers) < 2 or len(np.unique(answers.labels)) < 2:
             return None
         rng = np.random.default_rng([1, len(answers)])
-        return self._train(self.vectors(list(answers.codes.T)), answers.labels, self.settings.classes, rng)
+        judge = self._train(self.vectors(list(answers.codes.T)), answers.labels, self.settings.classes, rng)
+        held = self.desk.answers(held=True)
+        if len(held):
+            right = prediction(judge.votes(self.vectors(list(held.codes.T)))) == held.labels
+            self.desk.judged(int(right.sum()), len(held))
+        return judge
 
     def _weights(self, number: int) -> Weights | None:
         judge = self.judge() if self.settings.weights != "none" else None

@@ -8,6 +8,7 @@ import typer
 
 from kagemusha.cli import (
     account,
+    annotate,
     audit,
     compare,
     demo,
@@ -67,6 +68,7 @@ app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("annotate")(annotate.annotate)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(account.app, name="account")
