@@ -52,6 +52,10 @@ class Desk(Protocol):
         """All labels so far that may be trained on, or those held out for judging quality."""
         ...
 
+    def spent(self, share: float) -> None:
+        """So much of the privacy budget is used."""
+        ...
+
     def judged(self, right: int, of: int) -> None:
         """The newest judge names the class of `right` of `of` held-out records as people do."""
         ...
@@ -106,6 +110,9 @@ class SimulatedDesk:
     def answers(self, *, held: bool = False) -> Answers:
         """All labels, of this and earlier rounds."""
         return answers_of([(codes, label) for codes, label, kept in self._given if kept == held])
+
+    def spent(self, share: float) -> None:
+        """Nobody watches."""
 
     def judged(self, right: int, of: int) -> None:
         """An experiment knows its own test set."""

@@ -149,6 +149,7 @@ class _Run:
         """All rounds; in between or after them, all labels."""
         chosen = self.settings
         model = self.rounds.start()
+        self.desk.spent(self.curator.spent)
         number = 0
         if chosen.when == "between":
             self._ask(number, model, min(chosen.first, chosen.labels), "random")
@@ -156,6 +157,7 @@ class _Run:
             number += 1
             between = chosen.when == "between"
             model = self.rounds.go(self._weights(number) if between else None)
+            self.desk.spent(self.curator.spent)
             self.progress(f"round {number}: {' × '.join(self.rounds.trace[-1].clique)}", self._share())
             if between and not self.rounds.done:
                 self._ask(number, model, self._quota(number), chosen.ask)

@@ -80,7 +80,7 @@ class Rounds:
         expected = self._noise_error(clique, each)
         if self.annealed and change <= expected:
             self._each, self._choice = 4 * self._each, 4 * self._choice
-        spent = 1 - self.curator.remaining / self.curator.total
+        spent = self.curator.spent
         self.trace.append(Round(clique, noisy.sigma, spent, change, self.model.tree.cells, choice, expected))
         return MarkovGenerator(self.model)
 
@@ -93,7 +93,7 @@ class Rounds:
         return each, choice
 
     def _open(self) -> list[Clique]:
-        spent = 1 - self.curator.remaining / self.curator.total
+        spent = self.curator.spent
         fitting = self._candidates.fitting([m.clique for m in self.measured], max(spent, 0.1) * self.aim.max_cells)
         pairs: list[Clique] = [clique for clique in fitting if len(clique) == 2]
         return pairs or fitting

@@ -66,6 +66,7 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
             Route("/api/progress", site.inside(site.progress), methods=["POST"]),
             Route("/api/conflicts", site.inside(site.conflicts), methods=["POST"]),
             Route("/export/{form}", site.export),
+            Route("/favicon.ico", nothing),
         ]
     )
     app.add_middleware(BaseHTTPMiddleware, dispatch=guarded)
@@ -79,6 +80,11 @@ async def static(request: Request) -> Response:
     if name not in kinds:
         return PlainTextResponse("not found", 404)
     return Response((STATIC / name).read_bytes(), media_type=kinds[name])
+
+
+async def nothing(_: Request) -> Response:
+    """There is no icon; browsers ask all the same."""
+    return Response(status_code=204)
 
 
 class _Site:
@@ -179,6 +185,7 @@ class _Site:
             **self._store.progress(),
             "wanted": facts["labels"],
             "epsilon": facts["epsilon"],
+            "spent": self._store.fact("spent", 0.0),
             "stage": self._store.fact("stage", {"what": "starting", "spent": 0.0}),
             "quality": self._store.fact("quality"),
             "agreement": agreement(self._store.said()),

@@ -82,6 +82,10 @@ class StoreDesk:
             np.array([int(a) for _, a in found], dtype=np.int64),
         )
 
+    def spent(self, share: float) -> None:
+        """Shown on the page."""
+        self._store.keep(spent=share)
+
     def judged(self, right: int, of: int) -> None:
         """Shown on the page, with the range it may lie in."""
         low, high = wilson(right, of)

@@ -72,6 +72,11 @@ class Curator:
         """What is left of the budget. For choosing a schedule; the filter, not the caller, refuses."""
         return self._release.remaining
 
+    @property
+    def spent(self) -> float:
+        """Share of the whole budget that is used, from 0 to 1."""
+        return 1 - self.remaining / self.total if self.total else 1.0
+
     def public_rows(self) -> int | None:
         """The exact number of rows where no neighbour has another number (replace, one row each); None otherwise."""
         return self._source.rows() if self.unit.rows_are_public else None

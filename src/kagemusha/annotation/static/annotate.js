@@ -103,7 +103,7 @@ async function progress() {
     $("labels-bar").max = told.wanted;
     $("labels-bar").value = told.labels;
     $("labels").textContent = `${told.labels} of ${told.wanted}` + (told.others ? `, ${told.others} without a class` : "");
-    $("privacy").textContent = `ε = ${told.epsilon} in all; whatever you label, never more`;
+    $("privacy").textContent = `${Math.round(100 * told.spent)} % of ε = ${told.epsilon} used; whatever you label, never more than that`;
     $("stage").textContent = told.stage.what;
     if (told.quality) {
       const { right, of, low, high } = told.quality;
