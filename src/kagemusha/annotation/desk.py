@@ -45,7 +45,10 @@ class Desk(Protocol):
         ...
 
     def wait(self, more: int) -> int:
-        """Until `more` further labels have come, or the round has its quota; returns the labels the round has."""
+        """Until `more` further labels have come, or the round has its quota; returns the labels the round has.
+
+        People may be quicker than the loop: a round may have a few labels more than its quota.
+        """
         ...
 
     def answers(self, *, held: bool = False) -> Answers:

@@ -174,9 +174,11 @@ class Store:
     # the people's side
 
     def next(self, who: str) -> Task | None:
-        """The next question for somebody, who keeps it for a while; None while there is none."""
+        """The next question for somebody, who keeps it for a while; None while there is none, or when all labels are in."""
         now = time.time()
         with self._transaction() as database:
+            if self._enough(database):
+                return None
             row = database.execute(
                 "SELECT id, round, shown FROM tasks t WHERE rank IS NOT NULL AND (lease_until < ? OR lease_by = ?) "
                 "AND needed > (SELECT COUNT(*) FROM labels WHERE task = t.id AND undone = 0) "
@@ -190,6 +192,15 @@ class Store:
                 "UPDATE tasks SET lease_by = ?, lease_until = ? WHERE id = ?", (who, now + LEASE, row["id"])
             )
         return Task(row["id"], row["round"], json.loads(row["shown"]))
+
+    @staticmethod
+    def _enough(database: sqlite3.Connection) -> bool:
+        """Whether people have given as many labels as the owner asked for."""
+        project = database.execute("SELECT value FROM facts WHERE name = 'project'").fetchone()
+        given = database.execute(
+            "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer NOT IN (?, ?)", (UNKNOWN, IMPOSSIBLE)
+        ).fetchone()[0]
+        return project is not None and given >= json.loads(project["value"]).get("labels", given + 1)
 
     def label(self, task: int, who: str, answer: str, key: str, *, queued: bool = True) -> None:
         """Write a label. The same `key` again changes nothing: a browser that heard no answer may ask again.
