@@ -37,6 +37,7 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "values": ("columns",),
     "interaction": ("columns", "shape"),
     **dict.fromkeys(_SCORES.values(), ("candidates",)),
+    "weighted-l1-error": ("candidates",),
     "first-moments": _SUMS,
     "cross-moments": _SUMS,
     "record-sums": ("norm", "exchange", "entries"),

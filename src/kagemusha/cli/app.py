@@ -8,6 +8,7 @@ import typer
 
 from kagemusha.cli import (
     account,
+    annotate,
     attack,
     audit,
     compare,
@@ -68,6 +69,7 @@ app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("annotate")(annotate.annotate)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

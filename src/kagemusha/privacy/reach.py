@@ -98,6 +98,7 @@ _REACHES: dict[str, Callable[[Mapping[str, Any]], Reach]] = {
     "interaction": _interaction,
     "l1-error": _ERROR,
     "grouped-l1-error": _ERROR,
+    "weighted-l1-error": _ERROR,
     "dependence": _scores(2 * UNITS_PER_COUNT, 3 * UNITS_PER_COUNT),
     "mutual-information": _scores(UNITS_PER_COUNT + LOGARITHM_ROUNDING, 2 * UNITS_PER_COUNT + LOGARITHM_ROUNDING),
     "determined-child": _scores(2, 2),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from kagemusha.arrays import IntArray
+from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.asked import Asked, Fact
 from kagemusha.privacy.reach import reach_of
@@ -70,6 +70,14 @@ class Query(ABC, Generic[Released]):
         """What an event says about this query."""
         text = json.dumps([self.kind, self.what, self.identity()], ensure_ascii=False, separators=(",", ":"))
         return Asked.of(self.kind, self.facts, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+class ReadsRecords(ABC):
+    """A query whose exact answer needs whole records instead of marginals."""
+
+    @abstractmethod
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """The exact, private answer."""
 
 
 class Choice(Query[Released]):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Query
+from kagemusha.queries.query import Query, ReadsRecords
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features
@@ -104,7 +104,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordQuery(Query[NoisyVector]):
+class RecordQuery(Query[NoisyVector], ReadsRecords):
     """A query that is asked of records instead of marginals."""
 
     vectors: Vectors
@@ -117,10 +117,6 @@ class RecordQuery(Query[NoisyVector]):
     def what(self) -> str:
         """See `word`."""
         return self.word
-
-    @abstractmethod
-    def total(self, columns: Sequence[Codes]) -> IntArray:
-        """The exact, private answer."""
 
     @property
     @abstractmethod

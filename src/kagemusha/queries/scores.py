@@ -76,12 +76,16 @@ class L1Error(Choice[NoisyVector]):
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
         """The weighted, penalised L1 distances in integer units."""
+        return self.distances([marginal.counts * UNITS_PER_COUNT for marginal in marginals])
+
+    def distances(self, tables: Sequence[IntArray]) -> IntArray:
+        """The scores of exact tables, which are in units of 2⁻¹² of a record."""
         weights = self._integer_weights()
         scores = np.empty(len(self.candidates), dtype=np.int64)
-        for i, (marginal, estimate) in enumerate(zip(marginals, self.estimates, strict=True)):
+        for i, (table, estimate) in enumerate(zip(tables, self.estimates, strict=True)):
             most = FARTHEST // estimate.size  # the sum over all cells must fit too
             fixed = np.rint(np.clip(estimate * UNITS_PER_COUNT, -most, most)).astype(np.int64)
-            distance = int(np.abs(marginal.counts * UNITS_PER_COUNT - fixed).sum())
+            distance = int(np.abs(table - fixed).sum())
             scores[i] = clamped(int(weights[i]) * (distance - round(float(self.penalties[i]) * UNITS_PER_COUNT)))
         return scores
 

@@ -23,8 +23,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.query import Choice, Counts, Query
-from kagemusha.queries.record_sums import RecordQuery
+from kagemusha.queries.query import Choice, Counts, Query, ReadsRecords
 from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
 from kagemusha.schema import Schema
@@ -88,6 +87,11 @@ class Curator:
     def remaining(self) -> float:
         """What is left of the budget. For choosing a schedule; the filter, not the caller, refuses."""
         return self._release.remaining
+
+    @property
+    def spent(self) -> float:
+        """Share of the whole budget that is used, from 0 to 1."""
+        return 1 - self.remaining / self.total if self.total else 1.0
 
     def public_rows(self) -> int | None:
         """The exact number of rows where no neighbour has another number (replace, one row each); None otherwise."""
@@ -193,7 +197,7 @@ class Curator:
         return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.asked)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
-        if isinstance(query, RecordQuery):
+        if isinstance(query, ReadsRecords):
             return query.total(self._source.records()[0])
         return query.values([counted[clique] for clique in query.cliques()])
 

@@ -1,0 +1,1 @@
+"""Experts label doubles instead of people: what to ask, the loop, the store, the page."""

@@ -1,0 +1,70 @@
+"""Who may talk to the server: a token once, then a cookie; a second secret for whatever changes something.
+
+Nothing is kept on the server: cookie and CSRF secret are MACs under the token, so people stay signed in when it is restarted. There
+is no registration and no password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections import deque
+from pathlib import Path
+
+COOKIE = "kagemusha"
+TRIES, WINDOW = 10, 60.0
+"""Wrong tokens that are heard within so many seconds; further ones are not even looked at."""
+
+
+def token_of(folder: Path) -> str:
+    """The project's token, made on first use; readable by its owner alone."""
+    path = folder / "token"
+    if not path.exists():
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "w") as file:
+            file.write(secrets.token_urlsafe(24))
+    return path.read_text().strip()
+
+
+class Access:
+    """Checks tokens, cookies and CSRF secrets in constant time."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._wrong: deque[float] = deque()
+
+    def admits(self, token: str) -> bool | None:
+        """Whether the token is right; None where too many wrong ones came lately."""
+        now = time.monotonic()
+        while self._wrong and self._wrong[0] < now - WINDOW:
+            self._wrong.popleft()
+        if len(self._wrong) >= TRIES:
+            return None
+        if hmac.compare_digest(token.encode(), self._token.encode()):
+            return True
+        self._wrong.append(now)
+        return False
+
+    def cookie(self) -> str:
+        """A new session: another one at every sign-in."""
+        session = secrets.token_urlsafe(16)
+        return f"{session}.{self._mac('session', session)}"
+
+    def session(self, cookie: str | None) -> str | None:
+        """The session behind a cookie, if we made it."""
+        session, _, mac = (cookie or "").partition(".")
+        return session if session and hmac.compare_digest(mac, self._mac("session", session)) else None
+
+    def csrf(self, session: str) -> str:
+        """What a page of this session must send with whatever changes something."""
+        return self._mac("csrf", session)
+
+    def sent_by_our_page(self, session: str, secret: str | None) -> bool:
+        """Whether a request comes from a page of this session."""
+        return hmac.compare_digest(secret or "", self.csrf(session))
+
+    def _mac(self, what: str, text: str) -> str:
+        return hmac.new(self._token.encode(), f"{what}:{text}".encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,133 @@
+"""A labelling project on disk: its settings, its store, and the loop that runs beside the page."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.annotation.cards import cards
+from kagemusha.annotation.loop import Annotated
+from kagemusha.annotation.store import Store
+from kagemusha.annotation.store_desk import StoreDesk
+from kagemusha.arrays import IntArray
+from kagemusha.errors import UsageError
+from kagemusha.models.model import Model
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema import Drop, Schema
+from kagemusha.sources import open_source
+from kagemusha.synthesizers.fit import fit
+
+STORE = "labels.db"
+MOST_CLASSES = 9
+"""As many as there are number keys."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """What the owner decides before the first read."""
+
+    question: str
+    """What is asked of every record: the name of the label."""
+    classes: tuple[str, ...]
+    guideline: str
+    epsilon: float
+    delta: float
+    settings: Annotated
+    shared: float = 0.1
+    """Share of records that two people are asked about."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.classes) <= MOST_CLASSES or len(set(self.classes)) < len(self.classes):
+            raise UsageError(f"--classes must name 2 to {MOST_CLASSES} different classes, got {len(set(self.classes))}")
+        if not all(name.strip() for name in self.classes):
+            raise UsageError("--classes: a class has no name")
+        if not 0 <= self.shared <= 1:
+            raise UsageError(f"--shared must be at least 0 and at most 1, got {self.shared}")
+
+    def facts(self) -> dict[str, Any]:
+        """As the store keeps it: the page shows some of it."""
+        told = {k: v for k, v in asdict(self).items() if k != "settings"}
+        return {
+            **told,
+            "classes": list(self.classes),
+            "labels": self.settings.labels,
+            "settings": asdict(self.settings),
+        }
+
+
+def open_project(folder: Path, project: Project) -> Store:
+    """The store of a new project, or of one that goes on; other settings than before are refused."""
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chmod(folder, 0o700)
+    path = folder / STORE
+    store = Store(path, create=not path.exists())
+    before = store.fact("project")
+    if before is None:
+        store.keep(project=project.facts())
+    elif before != project.facts():
+        changed = [k for k, v in project.facts().items() if before.get(k) != v]
+        raise UsageError(
+            f"{folder}: this project was begun with another {', '.join(changed)}; give the same as before, or another folder"
+        )
+    return store
+
+
+def explanatory(schema: Schema, label: str) -> Schema:
+    """The schema without the label: people give it, the table does not."""
+    if label not in schema.names:
+        return schema
+    kept = [Drop(column.name) if column.name == label else column for column in schema.columns]
+    return Schema(kept, schema.unit)
+
+
+def run_rounds(
+    project: Project,
+    store: Store,
+    table: Path,
+    schema: Schema,
+    *,
+    ledger: Path,
+    policy: str = "default",
+    key: str = "",
+    rested: Callable[[], None] = lambda: None,
+) -> Model:
+    """The loop, until both budgets are spent. Waits for labels in the store; may be killed and started again at any time."""
+    declared = explanatory(schema, project.question)
+    source = open_source(table, declared)
+    desk = StoreDesk(store, len(project.classes), _Shown(declared), shared=project.shared, rested=rested)
+
+    def progress(what: str, share: float) -> None:
+        store.keep(stage={"what": what, "share": share, "at": time.time()})
+
+    model = fit(
+        project.settings.at(desk),
+        source,
+        Budget(project.epsilon, project.delta),
+        ledger=ledger,
+        dataset=str(table.resolve()),
+        policy=policy,
+        key=key,
+        progress=progress,
+    )
+    store.keep(stage={"what": "finished", "share": 1.0, "at": time.time()})
+    return model
+
+
+class _Shown:
+    """Turns pools of doubles into cards; what is usual is read off the pool itself."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def __call__(self, codes: IntArray) -> list[list[dict[str, Any]]]:
+        usual = {
+            column.name: np.bincount(codes[:, i], minlength=column.size) / len(codes)
+            for i, column in enumerate(self._schema.modelled)
+        }
+        return cards(self._schema, codes, usual, np.random.default_rng(0))

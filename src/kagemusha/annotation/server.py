@@ -1,0 +1,249 @@
+"""The page for those who label: one synthetic record at a time. Listens on loopback; no route leads to a real record.
+
+It knows the store and nothing else: neither the private table nor the ledger can be reached from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from kagemusha.annotation.access import COOKIE, Access
+from kagemusha.annotation.agreement import agreement, by_task, conflicts
+from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
+from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task, checked_name
+from kagemusha.errors import UsageError
+
+STATIC = Path(__file__).parent / "static"
+MOST_BODY = 4096
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette:
+    """The server of one project. `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us."""
+    access = Access(token)
+    site = _Site(store, access)
+
+    async def guarded(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+        if request.headers.get("host", "") not in hosts:
+            response: Response = PlainTextResponse("unknown host", 421)
+        else:
+            response = await call(request)
+        response.headers.update(_HEADERS)
+        return response
+
+    app = Starlette(
+        routes=[
+            Route("/enter", site.enter),
+            Route("/", site.page),
+            Route("/settle", site.settle_page),
+            Route("/static/{name}", static),
+            Route("/api/next", site.inside(site.next), methods=["POST"]),
+            Route("/api/label", site.inside(site.label), methods=["POST"]),
+            Route("/api/skip", site.inside(site.skip), methods=["POST"]),
+            Route("/api/undo", site.inside(site.undo), methods=["POST"]),
+            Route("/api/settle", site.inside(site.settle), methods=["POST"]),
+            Route("/api/progress", site.inside(site.progress), methods=["POST"]),
+            Route("/api/conflicts", site.inside(site.conflicts), methods=["POST"]),
+            Route("/export/{form}", site.export),
+            Route("/favicon.ico", nothing),
+        ]
+    )
+    app.add_middleware(BaseHTTPMiddleware, dispatch=guarded)
+    return app
+
+
+async def static(request: Request) -> Response:
+    """Script and style, by name; nothing else."""
+    kinds = {"annotate.js": "text/javascript", "settle.js": "text/javascript", "annotate.css": "text/css"}
+    name = request.path_params["name"]
+    if name not in kinds:
+        return PlainTextResponse("not found", 404)
+    return Response((STATIC / name).read_bytes(), media_type=kinds[name])
+
+
+async def nothing(_: Request) -> Response:
+    """There is no icon; browsers ask all the same."""
+    return Response(status_code=204)
+
+
+class _Site:
+    """The routes."""
+
+    def __init__(self, store: Store, access: Access) -> None:
+        self._store, self._access = store, access
+        pages = Environment(
+            loader=PackageLoader("kagemusha.annotation", "static"), autoescape=True, undefined=StrictUndefined
+        )
+        self._pages = {name: pages.get_template(f"{name}.html") for name in ("annotate", "settle")}
+
+    async def enter(self, request: Request) -> Response:
+        """The link with the token: a cookie, and on to the page."""
+        admitted = self._access.admits(request.query_params.get("token", ""))
+        if admitted is None:
+            return PlainTextResponse("too many wrong tokens; wait a minute", 429)
+        if not admitted:
+            return PlainTextResponse("this link is not right: use the one that `kagemusha annotate` printed", 403)
+        response = RedirectResponse("/", 303)
+        response.set_cookie(COOKIE, self._access.cookie(), httponly=True, samesite="strict", max_age=30 * 86400)
+        return response
+
+    async def page(self, request: Request) -> Response:
+        """Where people label."""
+        return await self._shown(request, "annotate")
+
+    async def settle_page(self, request: Request) -> Response:
+        """Where disagreements are settled."""
+        return await self._shown(request, "settle")
+
+    async def _shown(self, request: Request, name: str) -> Response:
+        session = self._access.session(request.cookies.get(COOKIE))
+        if session is None:
+            return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
+        facts = await run_in_threadpool(lambda: self._store.fact("project", {}))
+        html = self._pages[name].render(
+            csrf=self._access.csrf(session),
+            question=facts["question"],
+            classes=facts["classes"],
+            guideline=facts["guideline"],
+        )
+        return Response(html, media_type="text/html")
+
+    def inside(self, handler: Callable[[dict[str, Any]], Any]) -> Handler:
+        """A route for our own page alone: cookie, CSRF secret, a small JSON body; mistakes are one line."""
+
+        async def answer(request: Request) -> Response:
+            session = self._access.session(request.cookies.get(COOKIE))
+            if session is None or not self._access.sent_by_our_page(session, request.headers.get("x-csrf")):
+                return JSONResponse({"error": "not signed in; open the link again"}, 403)
+            if int(request.headers.get("content-length") or 0) > MOST_BODY:
+                return JSONResponse({"error": "too long"}, 413)
+            try:
+                body = await request.json()
+                if not isinstance(body, dict):
+                    raise UsageError("a JSON object is needed")
+                return JSONResponse(await run_in_threadpool(handler, body))
+            except UsageError as error:
+                return JSONResponse({"error": str(error)}, 400)
+            except ValueError:
+                return JSONResponse({"error": "not JSON"}, 400)
+
+        return answer
+
+    def next(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The next record."""
+        return {"task": _task(self._store.next(checked_name(body.get("who"))))}
+
+    def label(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Keep a label; the next record comes with the acknowledgement."""
+        who = checked_name(body.get("who"))
+        self._store.label(_number(body, "task"), who, self._answer(body), _key(body))
+        return {"task": _task(self._store.next(who))}
+
+    def skip(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Pass."""
+        who = checked_name(body.get("who"))
+        self._store.skip(_number(body, "task"), who)
+        return {"task": _task(self._store.next(who))}
+
+    def undo(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The last label back."""
+        task = self._store.undo(checked_name(body.get("who")))
+        if task is None:
+            raise UsageError("there is nothing to undo")
+        return {"task": _task(task)}
+
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]:
+        """One answer that stands."""
+        self._store.settle(_number(body, "task"), checked_name(body.get("who")), self._answer(body), _key(body))
+        return {"settled": True}
+
+    def progress(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Both budgets, quality so far, agreement."""
+        facts = self._store.fact("project", {})
+        return {
+            **self._store.progress(),
+            "wanted": facts["labels"],
+            "epsilon": facts["epsilon"],
+            "spent": self._store.fact("spent", 0.0),
+            "stage": self._store.fact("stage", {"what": "starting", "spent": 0.0}),
+            "quality": self._store.fact("quality"),
+            "agreement": agreement(self._store.said()),
+        }
+
+    def conflicts(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Records that people disagree about."""
+        said = by_task(all_said := self._store.said())
+        return {
+            "conflicts": [
+                {
+                    "task": t,
+                    "shown": said[t][0].shown,
+                    "said": [{"who": one.who, "answer": one.answer} for one in said[t]],
+                }
+                for t in conflicts(all_said)
+            ]
+        }
+
+    async def export(self, request: Request) -> Response:
+        """All labels: CSV (safe for spreadsheets), JSON, or as Label Studio reads it."""
+        if self._access.session(request.cookies.get(COOKIE)) is None:
+            return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
+        forms = {
+            "labels.csv": (to_csv, "text/csv"),
+            "labels.json": (to_json, "application/json"),
+            "label-studio.json": (to_label_studio, "application/json"),
+        }
+        name = request.path_params["form"]
+        if name not in forms:
+            return PlainTextResponse("not found", 404)
+        write, kind = forms[name]
+        text = await run_in_threadpool(write, self._store)
+        return Response(text, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+    def _answer(self, body: dict[str, Any]) -> str:
+        answer = body.get("answer")
+        count = len(self._store.fact("project", {})["classes"])
+        if answer in (UNKNOWN, IMPOSSIBLE):
+            return str(answer)
+        if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < count:
+            return str(answer)
+        raise UsageError(f"answer must be a number from 0 to {count - 1}, {UNKNOWN!r} or {IMPOSSIBLE!r}")
+
+
+def _task(task: Task | None) -> dict[str, Any] | None:
+    return None if task is None else {"id": task.id, "round": task.round, "shown": task.shown}
+
+
+def _number(body: dict[str, Any], name: str) -> int:
+    value = body.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**53:
+        raise UsageError(f"{name} must be a positive whole number")
+    return value
+
+
+def _key(body: dict[str, Any]) -> str:
+    key = body.get("key")
+    if not isinstance(key, str) or not 8 <= len(key) <= 64:
+        raise UsageError("key must be a text of 8 to 64 characters")
+    return key

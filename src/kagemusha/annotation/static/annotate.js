@@ -1,0 +1,150 @@
+"use strict";
+// One record at a time. A label counts once the server has said so; until then the same key is sent again, which changes nothing.
+
+const $ = (id) => document.getElementById(id);
+const csrf = document.querySelector("meta[name=csrf]").content;
+const classes = Number(document.body.dataset.classes);
+let who = localStorage.getItem("kagemusha-name") || "";
+let task = null;
+let busy = false;
+
+async function call(path, body) {
+  const answer = await fetch("/api/" + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-csrf": csrf },
+    body: JSON.stringify({ who, ...body }),
+  });
+  const told = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(told.error || "something went wrong"), { final: answer.status < 500 });
+  return told;
+}
+
+function say(text, wrong = false) {
+  $("message").textContent = text;
+  $("message").classList.toggle("wrong", wrong);
+}
+
+function element(name, text, kind) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function show(next) {
+  task = next;
+  const card = $("card");
+  card.replaceChildren();
+  for (const button of document.querySelectorAll("#answers [data-answer], #skip")) button.disabled = !task;
+  if (!task) {
+    card.append(element("p", "No record to label at the moment. The next ones are being chosen; this page looks again by itself."));
+    setTimeout(() => { if (!task && !busy) load(); }, 1500);
+    return;
+  }
+  const table = element("table", "", "record");
+  for (const cell of task.shown) {
+    const row = document.createElement("tr");
+    const name = element("th", cell.column);
+    name.scope = "row";
+    const value = document.createElement("td");
+    value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
+    if (cell.unusual) value.append(element("span", "unusual", "odd-word"));
+    row.append(name, value);
+    table.append(row);
+  }
+  card.append(table);
+}
+
+async function act(path, body, done) {
+  if (busy) return;
+  busy = true;
+  try {
+    for (let wait = 250; ; wait = Math.min(4000, 2 * wait)) {
+      try {
+        const told = await call(path, body);
+        say(done);
+        show(told.task);
+        break;
+      } catch (error) {
+        if (error.final) throw error;
+        say("The server does not answer; trying again. Your label is not lost.", true);
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  } catch (error) {
+    say(error.message, true);
+    if (path !== "undo") await load(false);
+  } finally {
+    busy = false;
+  }
+}
+
+function answer(value) {
+  if (!task || busy) return;
+  const given = /^\d+$/.test(value) ? Number(value) : value;
+  const word = document.querySelector(`[data-answer="${value}"]`).textContent.trim().replace(/^\S+\s+/, "");
+  act("label", { task: task.id, answer: given, key: crypto.randomUUID() }, `Kept: ${word}`);
+}
+
+async function load(quiet = true) {
+  try {
+    const told = await call("next", {});
+    if (quiet) say("");
+    show(told.task);
+  } catch (error) {
+    say(error.message, true);
+    setTimeout(() => load(quiet), 2000);
+  }
+}
+
+async function progress() {
+  try {
+    const told = await call("progress", {});
+    $("labels-bar").max = told.wanted;
+    $("labels-bar").value = told.labels;
+    $("labels").textContent = `${told.labels} of ${told.wanted}` + (told.others ? `, ${told.others} without a class` : "");
+    $("privacy").textContent = `${Math.round(100 * told.spent)} % of ε = ${told.epsilon} used; whatever you label, never more than that`;
+    $("stage").textContent = told.stage.what;
+    if (told.quality) {
+      const { right, of, low, high } = told.quality;
+      $("quality").textContent = `right for ${Math.round((100 * right) / of)} % of ${of} random records (between ${Math.round(100 * low)} and ${Math.round(100 * high)} %)`;
+    }
+    if (told.agreement.records) {
+      const kappa = told.agreement.fleiss;
+      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, κ = ${kappa.toFixed(2)}`);
+    }
+  } catch { /* the next look may succeed */ }
+}
+
+function begin() {
+  $("sign-in").hidden = Boolean(who);
+  $("work").hidden = !who;
+  if (who) load(); else $("name").focus();
+}
+
+$("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  who = $("name").value.trim();
+  localStorage.setItem("kagemusha-name", who);
+  begin();
+});
+$("other").addEventListener("click", () => { who = ""; localStorage.removeItem("kagemusha-name"); begin(); });
+$("skip").addEventListener("click", () => { if (task) act("skip", { task: task.id }, "Skipped"); });
+$("undo").addEventListener("click", () => act("undo", {}, "Taken back: label it again"));
+for (const button of document.querySelectorAll("[data-answer]")) button.addEventListener("click", () => answer(button.dataset.answer));
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.tagName === "INPUT" || !who) return;
+  const number = Number(event.key);
+  if (number >= 1 && number <= classes) answer(String(number - 1));
+  else if (event.key === "c") answer("unknown");
+  else if (event.key === "x") answer("impossible");
+  else if (event.key === "s") $("skip").click();
+  else if (event.key === "u") $("undo").click();
+  else return;
+  event.preventDefault();
+});
+
+begin();
+progress();
+setInterval(progress, 3000);

@@ -1,0 +1,59 @@
+"use strict";
+const csrf = document.querySelector("meta[name=csrf]").content;
+const who = localStorage.getItem("kagemusha-name") || "adjudicator";
+const list = document.getElementById("list");
+const words = [...document.getElementById("classes").content.children];
+
+async function call(path, body) {
+  const answer = await fetch("/api/" + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-csrf": csrf },
+    body: JSON.stringify({ who, ...body }),
+  });
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error || "something went wrong");
+  return told;
+}
+
+function element(name, text, kind) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function word(answer) {
+  const found = words.find((button) => button.dataset.answer === String(answer));
+  return found ? found.textContent : answer;
+}
+
+async function load() {
+  const told = await call("conflicts", {});
+  list.replaceChildren();
+  if (!told.conflicts.length) list.append(element("p", "Nobody disagrees at the moment."));
+  for (const conflict of told.conflicts) {
+    const box = element("section", "", "conflict");
+    const table = element("table", "", "record");
+    for (const cell of conflict.shown) {
+      const row = document.createElement("tr");
+      const name = element("th", cell.column);
+      name.scope = "row";
+      row.append(name, element("td", cell.value));
+      table.append(row);
+    }
+    box.append(table, element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · ")));
+    const row = element("div", "", "row");
+    for (const button of words) {
+      const mine = button.cloneNode(true);
+      mine.addEventListener("click", async () => {
+        const given = /^\d+$/.test(mine.dataset.answer) ? Number(mine.dataset.answer) : mine.dataset.answer;
+        await call("settle", { task: conflict.task, answer: given, key: crypto.randomUUID() });
+        load();
+      });
+      row.append(mine);
+    }
+    box.append(row);
+    list.append(box);
+  }
+}
+load();

@@ -1,0 +1,301 @@
+"""Questions and labels in one SQLite file: one transaction a label, so that what was acknowledged is on disk.
+
+Holds synthetic records and what people said about them; nothing in it is private. The loop writes questions and reads labels, the
+server hands questions out and writes labels, each from its own process.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kagemusha.errors import DataError, UsageError
+
+LEASE = 120.0
+"""Seconds for which a question that somebody looks at is not shown to others."""
+
+UNKNOWN, IMPOSSIBLE = "unknown", "impossible"
+"""Answers that are no class: cannot tell, and this cannot exist. Both keep the record out of training."""
+
+MOST_NAME = 60
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rounds (number INTEGER PRIMARY KEY, quota INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS tasks (
+  id INTEGER PRIMARY KEY, round INTEGER NOT NULL REFERENCES rounds, position INTEGER NOT NULL, codes TEXT NOT NULL,
+  shown TEXT NOT NULL, held INTEGER NOT NULL, needed INTEGER NOT NULL, rank INTEGER, lease_by TEXT, lease_until REAL NOT NULL DEFAULT 0,
+  UNIQUE (round, position));
+CREATE INDEX IF NOT EXISTS queue ON tasks (rank) WHERE rank IS NOT NULL;
+CREATE TABLE IF NOT EXISTS labels (
+  id INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks, who TEXT NOT NULL, answer TEXT NOT NULL, at REAL NOT NULL,
+  key TEXT NOT NULL UNIQUE, undone INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX IF NOT EXISTS once ON labels (task, who) WHERE undone = 0;
+CREATE INDEX IF NOT EXISTS of_task ON labels (task) WHERE undone = 0;
+CREATE TABLE IF NOT EXISTS skipped (task INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (task, who));
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One synthetic record to be labelled."""
+
+    id: int
+    round: int
+    shown: list[dict[str, Any]]
+    """Column, value, and whether the value is unusual."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """One label as it stands."""
+
+    task: int
+    round: int
+    who: str
+    answer: str
+    codes: list[int]
+    shown: list[dict[str, Any]]
+    held: bool
+    final: bool
+    """Whether it settles a disagreement."""
+    at: float
+
+
+class Store:
+    """The file. Every method is one transaction."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        if not create and not path.exists():
+            raise DataError(f"{path}: no such annotation project")
+        self.path = path
+        with self._transaction() as database:
+            for statement in _TABLES.split(";"):
+                if statement.strip():
+                    database.execute(statement)
+        if create:
+            path.chmod(0o600)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.row_factory = sqlite3.Row
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+            except BaseException:
+                database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
+            database.row_factory = sqlite3.Row
+            yield database
+
+    # facts: settings and progress, as JSON
+
+    def fact(self, name: str, otherwise: Any = None) -> Any:
+        """A fact that was kept."""
+        with self._looking() as database:
+            found = database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return otherwise if found is None else json.loads(found["value"])
+
+    def keep(self, **facts: Any) -> None:
+        """Keep facts, in place of older ones of the same names."""
+        with self._transaction() as database:
+            for name, value in facts.items():
+                database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    # the loop's side
+
+    def begin(
+        self, number: int, quota: int, tasks: Sequence[tuple[list[int], list[dict[str, Any]], bool, int]]
+    ) -> bool:
+        """A round and its records (codes, what is shown, held out?, labels needed); False if it was begun before."""
+        with self._transaction() as database:
+            if database.execute("SELECT 1 FROM rounds WHERE number = ?", (number,)).fetchone():
+                return False
+            database.execute("UPDATE tasks SET rank = NULL WHERE held = 0")  # of earlier rounds
+            database.execute("INSERT INTO rounds VALUES (?, ?)", (number, quota))
+            rank = 0
+            for position, (codes, shown, held, needed) in enumerate(tasks):
+                rank += held
+                row = (number, position, json.dumps(codes), json.dumps(shown), held, needed, -rank if held else None)
+                database.execute(
+                    "INSERT INTO tasks (round, position, codes, shown, held, needed, rank) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    row,
+                )
+        return True
+
+    def pool(self, number: int) -> list[list[int]]:
+        """Codes of a round's records, by position."""
+        with self._looking() as database:
+            rows = database.execute("SELECT codes FROM tasks WHERE round = ? ORDER BY position", (number,)).fetchall()
+        return [json.loads(row["codes"]) for row in rows]
+
+    def untouched(self, number: int) -> list[int]:
+        """Positions of a round's records that nobody has answered and that are not held out."""
+        with self._looking() as database:
+            rows = database.execute(
+                "SELECT position FROM tasks t WHERE round = ? AND held = 0 AND NOT EXISTS "
+                "(SELECT 1 FROM labels WHERE task = t.id AND undone = 0) ORDER BY position",
+                (number,),
+            ).fetchall()
+        return [row["position"] for row in rows]
+
+    def ask(self, number: int, positions: Sequence[int]) -> None:
+        """Queue these of a round, the first one first, in place of what was queued and is not being looked at."""
+        now = time.time()
+        with self._transaction() as database:
+            database.execute("UPDATE tasks SET rank = NULL WHERE held = 0 AND lease_until < ?", (now,))
+            for rank, position in enumerate(positions):
+                database.execute("UPDATE tasks SET rank = ? WHERE round = ? AND position = ?", (rank, number, position))
+
+    def counted(self, number: int) -> int:
+        """Records of a round that have a class by now."""
+        with self._looking() as database:
+            (count,) = database.execute(
+                "SELECT COUNT(DISTINCT task) FROM labels l JOIN tasks t ON t.id = l.task "
+                "WHERE t.round = ? AND undone = 0 AND answer NOT IN (?, ?)",
+                (number, UNKNOWN, IMPOSSIBLE),
+            ).fetchone()
+        return int(count)
+
+    # the people's side
+
+    def next(self, who: str) -> Task | None:
+        """The next question for somebody, who keeps it for a while; None while there is none, or when all labels are in."""
+        now = time.time()
+        with self._transaction() as database:
+            if self._enough(database):
+                return None
+            row = database.execute(
+                "SELECT id, round, shown FROM tasks t WHERE rank IS NOT NULL AND (lease_until < ? OR lease_by = ?) "
+                "AND needed > (SELECT COUNT(*) FROM labels WHERE task = t.id AND undone = 0) "
+                "AND NOT EXISTS (SELECT 1 FROM labels WHERE task = t.id AND undone = 0 AND who = ?) "
+                "AND NOT EXISTS (SELECT 1 FROM skipped WHERE task = t.id AND who = ?) ORDER BY rank LIMIT 1",
+                (now, who, who, who),
+            ).fetchone()
+            if row is None:
+                return None
+            database.execute(
+                "UPDATE tasks SET lease_by = ?, lease_until = ? WHERE id = ?", (who, now + LEASE, row["id"])
+            )
+        return Task(row["id"], row["round"], json.loads(row["shown"]))
+
+    @staticmethod
+    def _enough(database: sqlite3.Connection) -> bool:
+        """Whether people have given as many labels as the owner asked for."""
+        project = database.execute("SELECT value FROM facts WHERE name = 'project'").fetchone()
+        given = database.execute(
+            "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer NOT IN (?, ?)", (UNKNOWN, IMPOSSIBLE)
+        ).fetchone()[0]
+        return project is not None and given >= json.loads(project["value"]).get("labels", given + 1)
+
+    def label(self, task: int, who: str, answer: str, key: str, *, queued: bool = True) -> None:
+        """Write a label. The same `key` again changes nothing: a browser that heard no answer may ask again.
+
+        Only what is being asked about may be labelled, unless it comes from elsewhere (`queued` is False).
+        """
+        with self._transaction() as database:
+            if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
+                return
+            found = database.execute("SELECT rank, lease_by FROM tasks WHERE id = ?", (task,)).fetchone()
+            # somebody who was shown a record may answer although the next round has begun meanwhile
+            if found is None or (queued and found["rank"] is None and found["lease_by"] != who):
+                raise UsageError("this record is not being asked about")
+            if database.execute(
+                "SELECT 1 FROM labels WHERE task = ? AND who = ? AND undone = 0", (task, who)
+            ).fetchone():
+                raise UsageError("you have labelled this record already; undo that first")
+            database.execute(
+                "INSERT INTO labels (task, who, answer, at, key) VALUES (?, ?, ?, ?, ?)",
+                (task, who, answer, time.time(), key),
+            )
+            database.execute("UPDATE tasks SET lease_until = 0 WHERE id = ?", (task,))
+
+    def skip(self, task: int, who: str) -> None:
+        """Somebody passes; others may be asked."""
+        with self._transaction() as database:
+            database.execute("INSERT OR IGNORE INTO skipped VALUES (?, ?)", (task, who))
+            database.execute("UPDATE tasks SET lease_until = 0 WHERE id = ? AND lease_by = ?", (task, who))
+
+    def undo(self, who: str) -> Task | None:
+        """Take somebody's last label back and ask again; None if there is none."""
+        with self._transaction() as database:
+            row = database.execute(
+                "SELECT l.id, t.id AS task, t.round, t.shown FROM labels l JOIN tasks t ON t.id = l.task "
+                "WHERE who = ? AND undone = 0 AND final = 0 ORDER BY l.id DESC LIMIT 1",
+                (who,),
+            ).fetchone()
+            if row is None:
+                return None
+            database.execute("UPDATE labels SET undone = 1 WHERE id = ?", (row["id"],))
+            database.execute(
+                "UPDATE tasks SET lease_by = ?, lease_until = ?, rank = COALESCE(rank, 0) WHERE id = ?",
+                (who, time.time() + LEASE, row["task"]),
+            )
+        return Task(row["task"], row["round"], json.loads(row["shown"]))
+
+    def settle(self, task: int, who: str, answer: str, key: str) -> None:
+        """Settle a disagreement: this answer stands whatever the others said."""
+        with self._transaction() as database:
+            if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
+                return
+            database.execute("UPDATE labels SET undone = 1 WHERE task = ? AND who = ? AND undone = 0", (task, who))
+            database.execute(
+                "INSERT INTO labels (task, who, answer, at, key, final) VALUES (?, ?, ?, ?, ?, 1)",
+                (task, who, answer, time.time(), key),
+            )
+
+    def said(self) -> list[Said]:
+        """All labels that stand, oldest first."""
+        with self._looking() as database:
+            rows = database.execute(
+                "SELECT l.task, l.who, l.answer, l.at, l.final, t.round, t.codes, t.shown, t.held FROM labels l "
+                "JOIN tasks t ON t.id = l.task WHERE undone = 0 ORDER BY l.id"
+            ).fetchall()
+        return [
+            Said(
+                r["task"],
+                r["round"],
+                r["who"],
+                r["answer"],
+                json.loads(r["codes"]),
+                json.loads(r["shown"]),
+                bool(r["held"]),
+                bool(r["final"]),
+                r["at"],
+            )
+            for r in rows
+        ]
+
+    def progress(self) -> dict[str, int]:
+        """How many records have a class, and how many have an answer that is none."""
+        with self._looking() as database:
+            (classes,) = database.execute(
+                "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer NOT IN (?, ?)",
+                (UNKNOWN, IMPOSSIBLE),
+            ).fetchone()
+            (others,) = database.execute(
+                "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer IN (?, ?)", (UNKNOWN, IMPOSSIBLE)
+            ).fetchone()
+        return {"labels": int(classes), "others": int(others)}
+
+
+def checked_name(name: object) -> str:
+    """An annotator's name as it may be kept: a short text in one line."""
+    text = " ".join(str(name).split()) if isinstance(name, str) else ""
+    if not text or len(text) > MOST_NAME or not text.isprintable():
+        raise UsageError(f"a name must have 1 to {MOST_NAME} printable characters")
+    return text

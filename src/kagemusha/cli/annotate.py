@@ -1,0 +1,162 @@
+"""`annotate`: people label doubles in a browser, and their labels guide what is read of the private table."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
+from kagemusha.cli.output import plain, say, warn
+from kagemusha.errors import DataError, UsageError
+
+DONE = "release"
+
+
+def annotate(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", help="What is public about it (TOML).", show_default=False)],
+    label: Annotated[str, typer.Option("--label", help="What people are asked about every record, such as income.")],
+    classes: Annotated[str, typer.Option("--classes", help='The possible answers, with commas: "<=50K,>50K".')],
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-9,
+    labels: Annotated[int, typer.Option(help="How many labels people will give: the second budget.")] = 1000,
+    rounds: Annotated[int, typer.Option(help="How often the private table is asked, between labels.")] = 20,
+    judge: Annotated[
+        str, typer.Option(help="Who learns from the labels: forest (scikit-learn) or network (torch).")
+    ] = "forest",
+    ask: Annotated[
+        str, typer.Option(help="Which doubles are asked about: bald, batch-bald, entropy or random.")
+    ] = "bald",
+    held: Annotated[float, typer.Option(help="Share of labels for random doubles, by which quality is judged.")] = 0.1,
+    shared: Annotated[float, typer.Option(help="Share of doubles that two people label, for their agreement.")] = 0.1,
+    guideline: Annotated[
+        Path | None, typer.Option(help="A text file that tells people how to decide.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The project's folder.", show_default=False)] = None,
+    port: Annotated[int, typer.Option(help="Port on this computer; 0 takes a free one.")] = 0,
+    ledger: LedgerOption = None,
+    policy: Policy = "default",
+    take: Annotated[
+        Path | None,
+        typer.Option("--import", help="Take labels from Label Studio's JSON and leave.", show_default=False),
+    ] = None,
+    alone: Annotated[bool, typer.Option("--rounds-only", hidden=True)] = False,
+) -> None:
+    """Let people label doubles in a browser, instead of people's records.
+
+    Starts a page on this computer and prints its link. Everything is on disk: Ctrl-C stops it, the same command goes on where it was,
+    and nothing is paid or asked twice. When both budgets are used up, the folder holds the labelled doubles and a release with its
+    certificate. Labels travel to Label Studio and back: see the page's export, and --import.
+    """
+    from kagemusha.annotation.exchange import from_label_studio, label_studio_config
+    from kagemusha.annotation.loop import Annotated as Settings
+    from kagemusha.annotation.project import Project, open_project
+    from kagemusha.schema import Schema
+
+    if not 0 <= port <= 65535:
+        raise UsageError(f"--port must be at least 0 and at most 65535, got {port}")
+    names = tuple(name.strip() for name in classes.split(","))
+    settings = Settings(
+        classes=max(2, len(names)), labels=labels, rounds=rounds, judge=judge, ask=ask, held=held, batch=5, ahead=25
+    )
+    project = Project(label, names, _text(guideline), epsilon, delta, settings, shared)
+    declared = Schema.load(schema)
+    if not data.is_file():
+        raise DataError(f"{data}: no such file")
+    folder = out or Path(f"{data.stem}-labels")
+    store = open_project(folder, project)
+    (folder / "label-studio.xml").write_text(label_studio_config(list(names)))
+    if take is not None:
+        say(f"{from_label_studio(store, _text(take))} new labels")
+        return
+    if alone:
+        _rounds(project, store, data, declared, folder, ledger_path(ledger, data), policy)
+        return
+    _serve(store, folder, port)
+
+
+def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: Path, policy: str) -> None:
+    """The loop, in a process of its own; ends with a release."""
+    from kagemusha.annotation.project import run_rounds
+    from kagemusha.door import publish
+
+    parent = _Parent()
+    model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy, rested=parent.check)
+    if not (folder / DONE).exists():
+        publish(model, folder / DONE, ledger=ledger)
+    store.keep(released=True)
+
+
+class _Parent:
+    """Ends this process when the one that started it is gone."""
+
+    def __init__(self) -> None:
+        import os
+
+        self._getppid, self._first = os.getppid, os.getppid()
+
+    def check(self) -> None:
+        """Called while waiting for labels."""
+        if self._getppid() != self._first:
+            raise SystemExit(0)
+
+
+def _serve(store: Any, folder: Path, port: int) -> None:
+    """The page in this process, the loop in another."""
+    try:
+        import uvicorn
+
+        from kagemusha.annotation.server import create_app
+    except ImportError:
+        raise UsageError("this needs the extra 'annotate': pip install 'kagemusha[annotate]'") from None
+    from kagemusha.annotation.access import token_of
+
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+        except OSError:
+            raise UsageError(f"--port {port} is in use; choose another, or 0 for a free one") from None
+        port = listening.getsockname()[1]
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        worker = subprocess.Popen(
+            [sys.executable, "-c", "from kagemusha.cli import main; main()", *sys.argv[1:], "--rounds-only"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        token = token_of(folder)
+        say(f"Open  [bold]http://127.0.0.1:{port}/enter?token={plain(token)}[/]")
+        say(f"Labels are kept in {plain(folder)}. Ctrl-C stops; the same command goes on.")
+        server = uvicorn.Server(
+            uvicorn.Config(create_app(store, token, hosts=hosts), log_level="warning", access_log=False, lifespan="off")
+        )
+        watch = threading.Thread(target=_watch, args=(worker, folder), daemon=True)
+        watch.start()
+        try:
+            server.run(sockets=[listening])
+        finally:
+            worker.terminate()
+            worker.wait(30)
+
+
+def _watch(worker: subprocess.Popen[bytes], folder: Path) -> None:
+    code = worker.wait()
+    if code == 0:
+        say(f"All labels are in. The release: {plain(folder / DONE)}. Ctrl-C to stop the page.")
+    elif code > 0:
+        warn("the rounds ended with an error, see above; the page goes on, start the command again to go on with them")
+
+
+def _text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"{path}: cannot be read as text") from None

@@ -1,0 +1,67 @@
+"""Errors of a model over records that count more or less: where a classifier is unsure, say.
+
+The weight of a record is a whole number of 2⁻¹² from 0 to 1, by a rule made of public and released numbers alone. Sums of
+such weights are exact integers, so the same proof holds as for plain errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.queries.query import ReadsRecords
+from kagemusha.queries.scores import L1Error
+from kagemusha.schema.domain import Clique, Domain
+
+Weigh = Callable[[Sequence[Codes]], IntArray]
+"""Records (codes, column by column) → the weight of each, in units of 2⁻¹². The weight of a record must hang on that record
+alone: not on the others, their number or their order."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedError(L1Error, ReadsRecords):
+    """w_r (‖p_r^g(D) − p̂_r‖₁ − penalty_r) where p^g counts a record x with weight g(x) in [0, 1]."""
+
+    domain: Domain
+    weigh: Weigh
+
+    kind: ClassVar[str] = "weighted-l1-error"
+    proof: ClassVar[str] = (
+        "The rule g is fixed before the data is read: it is made of earlier answers and of labels given to synthetic records. "
+        "One record x adds g(x) ≤ 1 to one cell of each weighted marginal, Δ₁ ≤ 1; exchanged it takes g(x) from one cell and "
+        "adds g(x′) to another, Δ₁ ≤ 2. The rest is as for plain errors. Weights are whole units of 2⁻¹², "
+        "cut to 0 … 1 here, so sums are exact."
+    )
+
+    @property
+    def what(self) -> str:
+        """Weighted errors of so many candidates."""
+        return f"weighted L1 error of {len(self.candidates)} candidates"
+
+    def cliques(self) -> Sequence[Clique]:
+        """None: records are read."""
+        return ()
+
+    def identity(self) -> Any:
+        """The candidates; the rule that weighs is made of released numbers, like a model."""
+        return [list(clique) for clique in self.candidates]
+
+    def total(self, columns: Sequence[Codes]) -> IntArray:
+        """The scores."""
+        weights = np.clip(self.weigh(columns), 0, UNITS_PER_COUNT)
+        return self.distances([weighted_counts(self.domain, c, columns, weights) for c in self.candidates])
+
+
+def weighted_counts(domain: Domain, clique: Clique, columns: Sequence[Codes], weights: IntArray) -> IntArray:
+    """Sums of whole weights over the cells of a marginal; exact."""
+    flat = np.zeros(len(weights), dtype=np.int64)
+    for name in clique:
+        flat = flat * domain.size(name) + columns[domain.axis(name)]
+    # whole numbers whose sums stay below 2⁵³ for 2⁴⁰ records: doubles hold them exactly, in any order
+    sums = np.bincount(flat, weights.astype(np.float64), domain.cells(clique))
+    return np.asarray(sums.astype(np.int64).reshape(domain.shape(clique)))

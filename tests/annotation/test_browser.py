@@ -1,0 +1,150 @@
+"""The page in a real browser: by keyboard, two people at once, the server killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kagemusha.annotation.store import Store
+from kagemusha.models.table_file import write_table
+
+from .people import SCHEMA, table
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+CANARY = "CANARY-7f3a"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+class Server:
+    """`kagemusha annotate` in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        people = table(800)
+        columns = {"id": [f"{CANARY}-{i}" for i in range(people.num_rows)]}
+        import pyarrow as pa
+
+        write_table(pa.table({**columns, **{n: people.column(n) for n in people.column_names}}), folder / "people.csv")
+        from kagemusha.schema import Drop, Schema
+
+        Schema([Drop("id"), *SCHEMA.columns]).save(folder / "people.toml")
+        self.process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    def start(self) -> str:
+        """The link."""
+        log = self.folder / "server.log"
+        command = [
+            *(sys.executable, "-c", "from kagemusha.cli import main; main()", "annotate", "people.csv"),
+            *("--schema", "people.toml", "--label", "ill", "--classes", "no,yes", "--labels", "60", "--rounds", "3"),
+            *("--out", "labels", "--port", str(self.port), "--shared", "0"),
+        ]
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=self.folder, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "COLUMNS": "200"}
+            )
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/enter\?token=\S+", log.read_text())
+            if found:
+                self.port = int(found[1])
+                return found[0]
+            assert self.process.poll() is None, log.read_text()
+            time.sleep(0.1)
+        raise AssertionError(log.read_text())
+
+    def kill(self) -> None:
+        """No time to say goodbye."""
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(tmp_path)
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.process.terminate()
+        made.process.wait(60)
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def enter(browser: Any, link: str, name: str) -> Any:
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(link)
+    page.fill("#name", name)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("table.record", timeout=90_000)
+    return page
+
+
+def label(page: Any, keys: str) -> None:
+    """Press each key at a record of its own, once the one before was acknowledged."""
+    for key in keys:
+        page.wait_for_selector("table.record", timeout=60_000)
+        page.evaluate("document.getElementById('message').textContent = ''")
+        page.keyboard.press(key)
+        page.wait_for_function("document.getElementById('message').textContent.startsWith('Kept')", timeout=60_000)
+
+
+def test_fifty_records_by_keyboard_two_people_and_a_killed_server(server: Server, browser: Any) -> None:
+    link = server.start()
+    ada = enter(browser, link, "Ada")
+    label(ada, "12" * 8)
+    ada.keyboard.press("u")
+    ada.wait_for_function("document.getElementById('message').textContent.startsWith('Taken back')", timeout=30_000)
+    label(ada, "1")
+    bob = enter(browser, link, "Bob")
+    for _ in range(4):
+        label(ada, "1")
+        label(bob, "2")
+    store = Store(server.folder / "labels" / "labels.db")
+    before = {(s.task, s.who, s.answer) for s in store.said()}
+    assert len(before) == 16 + 8
+
+    server.kill()
+    server.start()
+    label(ada, "1212121212121")  # the page itself waits for the server to come back
+    label(bob, "2121212121212")
+    after = [(s.task, s.who, s.answer) for s in store.said()]
+    assert before <= set(after)
+    assert len(after) == 50
+    assert len({task for task, _, _ in after}) == 50
+    assert {who for _, who, _ in after} == {"Ada", "Bob"}
+
+    # the card, as it is: text, never markup
+    assert ada.locator("#card script").count() == 0
+    assert ada.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "fits a phone"
+
+    # nothing of the real rows anywhere but in the private table itself
+    for page in ("/", "/settle", "/export/labels.csv", "/export/labels.json", "/export/label-studio.json"):
+        answer = ada.request.get(f"http://127.0.0.1:{server.port}{page}")
+        assert CANARY not in answer.text()
+    for path in server.folder.rglob("*"):
+        if path.is_file() and path.name != "people.csv":
+            assert CANARY.encode() not in path.read_bytes(), path.name

@@ -1,0 +1,186 @@
+"""Who gets in, what is shown, and what no route can reach."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from kagemusha.annotation.access import TRIES, Access, token_of
+from kagemusha.annotation.exchange import from_label_studio, label_studio_config, to_csv, to_label_studio
+from kagemusha.annotation.server import create_app
+from kagemusha.annotation.store import Store
+from kagemusha.errors import DataError
+
+from .people import asked
+
+HOST = "127.0.0.1:8000"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return asked(tmp_path)
+
+
+@pytest.fixture
+def stranger(store: Store) -> TestClient:
+    return TestClient(create_app(store, "the-token", hosts=(HOST,)), base_url=f"http://{HOST}")
+
+
+@pytest.fixture
+def client(stranger: TestClient) -> TestClient:
+    """Somebody with the link."""
+    page = stranger.get("/enter?token=the-token")
+    assert page.status_code == 200
+    stranger.headers["x-csrf"] = page.text.split('name="csrf" content="')[1].split('"')[0]
+    return stranger
+
+
+def test_one_record_after_the_other(client: TestClient, store: Store) -> None:
+    task = client.post("/api/next", json={"who": "Ada"}).json()["task"]
+    told = client.post("/api/label", json={"who": "Ada", "task": task["id"], "answer": 1, "key": "k" * 12}).json()
+    assert told["task"]["id"] != task["id"]
+    assert [s.answer for s in store.said()] == ["1"]
+    assert client.post("/api/undo", json={"who": "Ada"}).json()["task"]["id"] == task["id"]
+    assert client.post("/api/progress", json={}).json()["labels"] == 0
+
+
+PATHS = ["/", "/settle", "/export/labels.csv", "/export/labels.json", "/export/label-studio.json"]
+CALLS = ["next", "label", "skip", "undo", "settle", "progress", "conflicts"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_need_the_link(stranger: TestClient, path: str) -> None:
+    assert stranger.get(path).status_code == 403
+    stranger.cookies.set("kagemusha", "made.up")
+    assert stranger.get(path).status_code == 403
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_need_cookie_and_secret(client: TestClient, call: str) -> None:
+    secret = client.headers.pop("x-csrf")
+    assert client.post(f"/api/{call}", json={"who": "Ada"}).status_code == 403, "no secret: another site's form"
+    client.headers["x-csrf"] = secret
+    client.cookies.clear()
+    assert client.post(f"/api/{call}", json={"who": "Ada"}).status_code == 403, "no cookie"
+    assert client.get(f"/api/{call}").status_code == 405
+
+
+def test_wrong_tokens_are_heard_only_so_often(stranger: TestClient) -> None:
+    codes = [stranger.get(f"/enter?token=wrong{i}").status_code for i in range(TRIES + 2)]
+    assert codes == [403] * TRIES + [429] * 2
+    assert stranger.get("/enter?token=the-token").status_code == 429
+
+
+def test_another_host_name_is_refused(stranger: TestClient) -> None:
+    assert stranger.get("/enter?token=the-token", headers={"host": "evil.example"}).status_code == 421
+
+
+def test_headers_forbid_what_is_not_ours(client: TestClient) -> None:
+    headers = client.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert headers["cache-control"] == "no-store"
+    cookie = TestClient(client.app, base_url=f"http://{HOST}", follow_redirects=False).get("/enter?token=the-token")
+    assert {"httponly", "samesite=strict"} <= {part.strip().lower() for part in cookie.headers["set-cookie"].split(";")}
+
+
+def test_every_sign_in_has_another_session() -> None:
+    access = Access("t")
+    assert access.cookie() != access.cookie()
+    one = access.session(access.cookie())
+    assert one is not None
+    assert access.sent_by_our_page(one, access.csrf(one))
+    assert not access.sent_by_our_page("other", access.csrf(one))
+    assert Access("u").session(access.cookie()) is None
+
+
+def test_what_owners_write_is_shown_as_text(store: Store) -> None:
+    facts = store.fact("project")
+    store.keep(project={**facts, "question": "<img src=x onerror=alert(1)>", "guideline": "<script>alert(2)</script>"})
+    client = TestClient(create_app(store, "t", hosts=(HOST,)), base_url=f"http://{HOST}")
+    page = client.get("/enter?token=t").text
+    assert "<img" not in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(2)" in page
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        ("next", {"who": ""}),
+        ("next", {}),
+        ("label", {"who": "Ada", "task": "1", "answer": 1, "key": "k" * 12}),
+        ("label", {"who": "Ada", "task": 1, "answer": 2, "key": "k" * 12}),
+        ("label", {"who": "Ada", "task": 1, "answer": True, "key": "k" * 12}),
+        ("label", {"who": "Ada", "task": 1, "answer": "maybe", "key": "k" * 12}),
+        ("label", {"who": "Ada", "task": 1, "answer": 1, "key": "k"}),
+        ("undo", {"who": "nobody"}),
+    ],
+)
+def test_mistakes_are_one_line(client: TestClient, call: str, body: dict[str, object]) -> None:
+    answer = client.post(f"/api/{call}", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]
+
+
+def test_bodies_are_small_json_objects(client: TestClient) -> None:
+    assert client.post("/api/next", content=b"[1]").status_code == 400
+    assert client.post("/api/next", content=b"{").status_code == 400
+    assert client.post("/api/next", json={"who": "x" * 9000}).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../store.py", "/static/annotate.html", "/static/%2e%2e/token", "/labels.db", "/token"]
+)
+def test_no_file_of_the_project_can_be_fetched(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_csv_is_safe_for_spreadsheets(store: Store) -> None:
+    store.label(1, "=HYPERLINK()", "1", "key-000001")
+    rows = list(csv.reader(io.StringIO(to_csv(store))))
+    assert rows[1][2] == "'=HYPERLINK()"
+    assert rows[1][-1] == "'=1+1"
+    assert rows[1][-2] == "0"
+
+
+def test_label_studio_and_back(store: Store, tmp_path: Path) -> None:
+    store.label(1, "Ada", "1", "key-000001")
+    store.label(2, "Ada", "impossible", "key-000002")
+    text = to_label_studio(store)
+    other = asked(tmp_path / "other")
+    assert from_label_studio(other, text) == 2
+    assert from_label_studio(other, text) == 0, "the same export again brings nothing new"
+    assert [(s.task, s.who, s.answer) for s in other.said()] == [(1, "Ada", "1"), (2, "Ada", "impossible")]
+    assert '<Choice value="yes"/>' in label_studio_config(["no", "yes"])
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"data": {}, "annotations": [{}]}]'])
+def test_other_files_are_no_labels(store: Store, text: str) -> None:
+    if text == "{}":
+        assert from_label_studio(store, text) == 0
+        return
+    with pytest.raises(DataError, match="Label Studio"):
+        from_label_studio(store, text)
+
+
+def test_a_choice_that_is_no_class_is_refused(store: Store) -> None:
+    value = {"type": "choices", "value": {"choices": ["maybe"]}}
+    text = json.dumps([{"data": {"kagemusha_task": 1}, "annotations": [{"result": [value]}]}])
+    with pytest.raises(DataError, match="none of the classes"):
+        from_label_studio(store, text)
+
+
+def test_the_token_is_made_once_and_private(tmp_path: Path) -> None:
+    assert token_of(tmp_path) == token_of(tmp_path)
+    assert len(token_of(tmp_path)) >= 32
+    assert (tmp_path / "token").stat().st_mode & 0o077 == 0
