@@ -44,7 +44,7 @@ class Annotated(Synthesizer):
 
     `rounds` is K, `labels` is B, `classes` how many answers there are, `first` how many random doubles are labelled before the first
     judge. `when` is "between" (labels between private rounds) or "after" (all rounds first: plain active learning). `weights`
-    says how records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `schedule` of
+    says how records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `pace` of
     labels: "growing" (5k in round k), "flat" or "adaptive". `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are
     asked for between two trainings of the judge; `held` is the share of labels given to random doubles by which quality is judged.
     """
@@ -62,7 +62,7 @@ class Annotated(Synthesizer):
     ask: str = "bald"
     weights: Literal["standardised", "bare", "none"] = "standardised"
     sharpness: float = 1.0
-    schedule: Literal["growing", "flat", "adaptive"] = "growing"
+    pace: Literal["growing", "flat", "adaptive"] = "growing"
     privacy: Literal["fixed", "annealed"] = "fixed"
     batch: int = 1
     ahead: int = 1
@@ -199,7 +199,7 @@ class _Run:
         if self.settings.privacy == "annealed":
             spent = self.rounds.trace[-1].spent
             return max(0, min(left, round(spent * self.settings.labels) - self.given))
-        each = -(-self.settings.labels // self.settings.rounds) if self.settings.schedule == "flat" else STEP * number
+        each = -(-self.settings.labels // self.settings.rounds) if self.settings.pace == "flat" else STEP * number
         return max(0, min(left, each))
 
     def _ask(self, number: int, model: MarkovGenerator, quota: int, how: str, *, last: bool = False) -> None:
@@ -216,7 +216,7 @@ class _Run:
             judge = self.judge() if how != "random" else None
             order, best = self._order(judge, vectors[open_now], how)
             start = best if start is None else start
-            if self.settings.schedule == "adaptive" and not last and judge is not None and best < FALLEN * start:
+            if self.settings.pace == "adaptive" and not last and judge is not None and best < FALLEN * start:
                 break  # the rest of these labels is for later rounds
             self.desk.ask(open_now[order])
             before, had = had, self.desk.wait(min(self.settings.batch, quota - had))
