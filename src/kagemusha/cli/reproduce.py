@@ -105,3 +105,26 @@ def p3gm(
     with progress_bar() as progress:
         reproduce(out, size="quick" if quick else "full" if full else "committed", credit=credit, progress=progress)
     say(f"Written to {plain(out)}/report.md")
+
+
+@app.command()
+def annotation(
+    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/annotation"),
+    quick: Quick = False,
+    runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 5,
+) -> None:
+    """AIM + BALD on Adult with a simulated expert: Experiments 1 and 2, every claim, variants and ablations.
+
+    Needs the real data set (KAGEMUSHA_DATA) and the extra eval. A stopped run goes on where it was.
+    """
+    from kagemusha.cli.output import progress_bar
+    from kagemusha.errors import UsageError
+    from kagemusha.reproduce.annotation import reproduce
+
+    if runs < 1:
+        raise UsageError(f"--runs must be at least 1, got {runs}")
+    with progress_bar() as progress:
+        report = reproduce(out, quick=quick, runs=runs, progress=progress)
+    for claim in report.claims():
+        say(f"[{'green' if claim.holds else 'red'}]{plain(claim.word)}[/]  {plain(claim.text)}: {plain(claim.found)}")
+    say(f"Written to {plain(out)}/report.md")

@@ -1,0 +1,252 @@
+"""The runs behind `reproduce annotation`: Adult split in three, a simulated expert, every arm."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.annotation.desk import Answers, SimulatedDesk
+from kagemusha.annotation.judges import ForestTrainer, Vectors, prediction
+from kagemusha.annotation.loop import Annotated
+from kagemusha.arrays import IntArray
+from kagemusha.evaluation.extras import need
+from kagemusha.files import write_whole
+from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress, part
+from kagemusha.reproduce.p3gm_data import coded
+from kagemusha.reproduce.paper_tables import data_folder
+from kagemusha.schema import Category, Integer, Schema
+from kagemusha.sources import open_source
+from kagemusha.synthesizers.aim import AIM
+from kagemusha.synthesizers.fit import fit
+from kagemusha.version import __version__
+
+EPSILONS = (0.4, 0.2, 0.1)
+DELTA = 1e-5
+SPLIT = (15081, 12065)
+"""Rows for synthesis and for the expert; the rest is for testing."""
+
+MARKS = (20, 50, 100, 200, 300, 400, 500, 700, 1000)
+"""Numbers of labels at which accuracy is noted."""
+
+EDGES = {
+    "age": (17, 22, 27, 32, 37, 42, 47, 52, 57, 62, 67, 91),
+    "education-num": tuple(range(1, 18)),
+    "capital-gain": (0, 1, 3000, 5000, 7000, 10000, 15000, 100001),
+    "capital-loss": (0, 1, 1500, 1800, 2000, 2400, 4501),
+    "hours-per-week": (1, 20, 30, 39, 41, 50, 60, 100),
+}
+"""Public bins."""
+
+LABEL = "income"
+ARMS: dict[str, dict[str, Any]] = {
+    "proposed": {},
+    "post-ann": {"when": "after"},
+    "random": {"when": "after", "ask": "random"},
+    "annealed": {"privacy": "annealed"},
+    "unweighted": {"weights": "none"},
+    "bare": {"weights": "bare"},
+    "flat": {"pace": "flat"},
+}
+"""The paper's arms of experiment 2, then our variants and ablations."""
+
+MAIN = ("proposed", "post-ann", "random")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run chooses where the paper is silent; printed with the results."""
+
+    runs: int
+    labels: int = 1000
+    batch: int = 10
+    """Labels between two trainings of the judge: training after every single one would take a day."""
+    trees: int = 40
+    pool: int = 2000
+    ablations: tuple[str, ...] = ("annealed", "unweighted", "bare", "flat")
+    ablation_epsilon: float = 0.4
+
+    @property
+    def trainer(self) -> ForestTrainer:
+        """A forest: its trees are the versions."""
+        return ForestTrainer(self.trees)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy against labels, of one run."""
+
+    experiment: int
+    arm: str
+    epsilon: float
+    run: int
+    marks: list[int]
+    accuracy: list[float]
+    cpu: float
+    stamp: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Adult in three parts."""
+
+    schema: Schema
+    """The explanatory columns."""
+    whole: Schema
+    """With the label."""
+    codes: tuple[IntArray, IntArray, IntArray]
+    labels: tuple[IntArray, IntArray, IntArray]
+    expert: Any
+    vectors: Vectors
+
+    def teach(self, codes: IntArray) -> IntArray:
+        """What the expert says."""
+        return np.asarray(self.expert.predict(self.vectors(list(codes.T)).astype(np.float32)), dtype=np.int64)
+
+    def accuracy(self, answers: Answers, settings: Settings, seed: int) -> float:
+        """On the test rows, of a classifier trained on labelled records."""
+        if len(np.unique(answers.labels)) < 2:
+            return float((self.labels[2] == answers.labels[0]).mean())
+        judge = settings.trainer(
+            self.vectors(list(answers.codes.T)), answers.labels, 2, np.random.default_rng([seed, len(answers)])
+        )
+        return float((prediction(judge.votes(self.vectors(list(self.codes[2].T)))) == self.labels[2]).mean())
+
+
+def split(seed: int) -> Split:
+    """One split; runs are paired by it."""
+    pandas = need("pandas")
+    frame = pandas.read_parquet(data_folder() / "adult.parquet")
+    frame = frame[frame["split"] == "train"].drop(columns=["split", "fnlwgt"]).dropna().reset_index(drop=True)
+    columns: list[Any] = []
+    for name in frame:
+        if name in EDGES:
+            columns.append(Integer(name, edges=EDGES[name]))
+        elif name != LABEL:
+            frame[name] = frame[name].astype(str)
+            columns.append(Category(name, categories=tuple(sorted(frame[name].unique())), out_of_domain="clip"))
+    schema = Schema(columns)
+    label = Category(LABEL, categories=("<=50K", ">50K"), out_of_domain="clip")
+    source = open_source(frame.drop(columns=LABEL), schema)
+    codes = np.stack([column.astype(np.int64) for column in source.records()[0]], axis=1)
+    labels = (frame[LABEL].astype(str) == ">50K").astype(np.int64).to_numpy()
+    order = np.random.default_rng([11, seed]).permutation(len(codes))
+    parts = np.split(order, [SPLIT[0], SPLIT[0] + SPLIT[1]])
+    vectors = Vectors.of(schema)
+    booster = need("xgboost").XGBClassifier(n_estimators=80, max_depth=5, learning_rate=0.2, n_jobs=1, random_state=0)
+    expert = booster.fit(vectors(list(codes[parts[1]].T)).astype(np.float32), labels[parts[1]])
+    return Split(
+        schema,
+        Schema([*columns, label]),
+        (codes[parts[0]], codes[parts[1]], codes[parts[2]]),
+        (labels[parts[0]], labels[parts[1]], labels[parts[2]]),
+        expert,
+        vectors,
+    )
+
+
+def experiment_1(parts: Split, epsilon: float, run: int, settings: Settings) -> list[Curve]:
+    """Labels by the expert on synthetic records, labels synthesised too, the latter's records relabelled, real records."""
+    begin = time.process_time()
+    budget = Budget(epsilon, DELTA)
+    plain = fit(AIM(), coded(parts.schema, parts.codes[0]), budget, simulation=run)
+    both = np.column_stack([parts.codes[0], parts.labels[0]])
+    joint = fit(AIM(target=LABEL), coded(parts.whole, both), budget, simulation=run)
+    rng = np.random.default_rng([5, run])
+    drawn, with_label = plain.sample_codes(SPLIT[0], rng=rng), joint.sample_codes(SPLIT[0], rng=rng)
+    sets = {
+        "ann": Answers(drawn, parts.teach(drawn)),
+        "no-ann": Answers(with_label[:, :-1], with_label[:, -1]),
+        "no-ann relabelled": Answers(with_label[:, :-1], parts.teach(with_label[:, :-1])),
+        "actual": Answers(parts.codes[0], parts.labels[0]),
+        "actual, expert's labels": Answers(parts.codes[0], parts.teach(parts.codes[0])),
+    }
+    cpu = time.process_time() - begin
+    return [Curve(1, arm, epsilon, run, [len(a)], [parts.accuracy(a, settings, run)], cpu) for arm, a in sets.items()]
+
+
+def experiment_2(parts: Split, arm: str, epsilon: float, run: int, settings: Settings) -> Curve:
+    """Accuracy as labels come in."""
+    begin = time.process_time()
+    seen: dict[int, float] = {}
+
+    def heard(_: int, answers: Answers) -> None:
+        for mark in MARKS:
+            if len(answers) >= mark and mark not in seen:
+                seen[mark] = parts.accuracy(answers, settings, run)
+
+    loop = Annotated(labels=settings.labels, batch=settings.batch, pool=settings.pool, judge="forest", **ARMS[arm])
+    desk = SimulatedDesk(parts.teach, heard)
+    fit(
+        loop.at(desk, trained=settings.trainer),
+        coded(parts.schema, parts.codes[0]),
+        Budget(epsilon, DELTA),
+        simulation=run,
+    )
+    return Curve(2, arm, epsilon, run, list(seen), list(seen.values()), time.process_time() - begin)
+
+
+def real_curve(parts: Split, run: int, settings: Settings) -> Curve:
+    """The same number of real records at random, with their own labels: INTERNAL, no privacy."""
+    order = np.random.default_rng([6, run]).permutation(SPLIT[0])
+    marks = [mark for mark in MARKS if mark <= settings.labels]
+    chosen = [Answers(parts.codes[0][order[:m]], parts.labels[0][order[:m]]) for m in marks]
+    return Curve(2, "actual", float("inf"), run, marks, [parts.accuracy(a, settings, run) for a in chosen], 0.0)
+
+
+def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Curve]:
+    """Every run; finished ones are taken from disk, if the same code with the same choices made them."""
+    stamp = json.loads(json.dumps({"version": __version__, **asdict(settings), "runs": 0}))
+    jobs: list[tuple[int, str, float, int]] = []
+    for run in range(settings.runs):
+        jobs += [(1, "all", epsilon, run) for epsilon in EPSILONS]
+        jobs += [(2, arm, epsilon, run) for epsilon in EPSILONS for arm in MAIN]
+        jobs += [(2, arm, settings.ablation_epsilon, run) for arm in settings.ablations]
+        jobs.append((2, "actual", 0.0, run))
+    found: list[Curve] = []
+    parts: dict[int, Split] = {}
+    for at, (experiment, arm, epsilon, run) in enumerate(jobs):
+        part(progress, at / len(jobs), (at + 1) / len(jobs))(f"{arm}, ε = {epsilon:g}, run {run + 1}", 0.0)
+        path = folder / "runs" / f"{experiment}-{arm}-{epsilon:g}-{run}.json"
+        kept = _stored(path, stamp)
+        if kept is None:
+            if run not in parts:
+                parts = {run: split(run)}
+            kept = _made(parts[run], experiment, arm, epsilon, run, settings)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, json.dumps([{**asdict(c), "stamp": stamp} for c in kept]).encode())
+        found += kept
+    return found
+
+
+def _made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:
+    if experiment == 1:
+        return experiment_1(parts, epsilon, run, settings)
+    if arm == "actual":
+        return [real_curve(parts, run, settings)]
+    return [experiment_2(parts, arm, epsilon, run, settings)]
+
+
+def _stored(path: Path, stamp: dict[str, Any]) -> list[Curve] | None:
+    try:
+        kept = [Curve(**one) for one in json.loads(path.read_text())]
+    except (OSError, ValueError, TypeError):
+        return None
+    return kept if all(curve.stamp == stamp for curve in kept) else None
+
+
+def at_mark(curves: Sequence[Curve], mark: int) -> list[float]:
+    """Accuracies of runs at a number of labels, run by run."""
+    return [c.accuracy[c.marks.index(mark)] for c in sorted(curves, key=lambda c: c.run) if mark in c.marks]
+
+
+def area(curve: Curve) -> float:
+    """Mean accuracy over the numbers of labels, by the trapezoidal rule: the area under the curve."""
+    marks, accuracy = np.array(curve.marks, dtype=float), np.array(curve.accuracy)
+    return float(np.trapezoid(accuracy, marks) / (marks[-1] - marks[0])) if len(marks) > 1 else float(accuracy[0])
