@@ -75,6 +75,8 @@ class Store:
         if not create and not path.exists():
             raise DataError(f"{path}: no such annotation project")
         self.path = path
+        with self._looking() as database:
+            database.execute("PRAGMA journal_mode = WAL")  # the file remembers it
         with self._transaction() as database:
             for statement in _TABLES.split(";"):
                 if statement.strip():
@@ -85,7 +87,6 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.row_factory = sqlite3.Row
             database.execute("BEGIN IMMEDIATE")
@@ -222,7 +223,12 @@ class Store:
                 "INSERT INTO labels (task, who, answer, at, key) VALUES (?, ?, ?, ?, ?)",
                 (task, who, answer, time.time(), key),
             )
-            database.execute("UPDATE tasks SET lease_until = 0 WHERE id = ?", (task,))
+            # what has all its labels leaves the queue, so that looking for the next one stays quick
+            database.execute(
+                "UPDATE tasks SET lease_until = 0, rank = CASE WHEN needed > "
+                "(SELECT COUNT(*) FROM labels WHERE task = tasks.id AND undone = 0) THEN rank END WHERE id = ?",
+                (task,),
+            )
 
     def skip(self, task: int, who: str) -> None:
         """Somebody passes; others may be asked."""

@@ -57,10 +57,15 @@ def annotate(
     from kagemusha.annotation.exchange import from_label_studio, label_studio_config
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import Project, open_project
+    from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.schema import Schema
 
     if not 0 <= port <= 65535:
         raise UsageError(f"--port must be at least 0 and at most 65535, got {port}")
+    if delta > MOST_DELTA:
+        raise UsageError(
+            f"--delta must be at most {MOST_DELTA:g}, got {delta:g}: `verify` refuses a promise that fails more often"
+        )
     names = tuple(name.strip() for name in classes.split(","))
     settings = Settings(
         classes=max(2, len(names)), labels=labels, rounds=rounds, judge=judge, ask=ask, held=held, batch=5, ahead=25
