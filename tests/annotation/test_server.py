@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import httpx2  # noqa: F401 - what the test client needs
 import pytest
 
 pytest.importorskip("starlette")

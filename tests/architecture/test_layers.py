@@ -134,5 +134,4 @@ def test_only_the_release_room_fit_and_the_command_line_hold_a_source_with_a_led
             both.add(name_of(file))
     both.discard("kagemusha")  # it lists the names of others and holds nothing
     allowed = {name for name in both if name.startswith(("kagemusha.release.", "kagemusha.cli."))}
-    # the audit's tables are made, and its ledger is in memory
-    assert both - allowed == {"kagemusha.synthesizers.fit", "kagemusha.attacks.audit"}
+    assert both - allowed == {"kagemusha.synthesizers.fit"}

@@ -64,4 +64,8 @@ def test_nothing_goes_in_by_the_front_door_but_people_and_the_command_line() -> 
 
     graph = grimp.build_graph("kagemusha", cache_dir=None)
     assert graph.find_modules_that_directly_import("kagemusha") == set()
-    assert graph.find_modules_that_directly_import("kagemusha.door") == {"kagemusha", "kagemusha.cli.synth"}
+    assert graph.find_modules_that_directly_import("kagemusha.door") == {
+        "kagemusha",
+        "kagemusha.cli.annotate",
+        "kagemusha.cli.synth",
+    }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kagemusha.attacks.table import Table
-from kagemusha.reproduce import mia, mia_games, mia_quality
+from kagemusha.reproduce import mia, mia_games, mia_quality, mia_report
 from kagemusha.reproduce.mia_claims import claims
 from kagemusha.schema import Category, Integer, Schema
 
@@ -35,9 +35,11 @@ def test_everything_is_written_and_a_second_run_takes_what_is_there(
 ) -> None:
     monkeypatch.setattr(mia_games, "QUICK", replace(mia.QUICK, counts=(1, 4)))
     monkeypatch.setattr(mia, "QUICK", replace(mia.QUICK, counts=(1, 4)))
-    monkeypatch.setattr(mia, "SPACES", (*mia_games.SPACES[:1], mia_games.ONEHOT))
+    few = (*mia_games.SPACES[:1], mia_games.ONEHOT)
+    monkeypatch.setattr(mia, "SPACES", few)
+    monkeypatch.setattr(mia_report, "SPACES", few)
     monkeypatch.setattr(mia_quality, "TABLE_4", {"tree": {}})
-    monkeypatch.setattr(mia.paper, "TABLE_4", {"tree": {}})
+    monkeypatch.setattr(mia_report.paper, "TABLE_4", {"tree": {}})
     told: list[float] = []
     report = mia.reproduce(tmp_path, quick=True, data=small(), progress=lambda _, done: told.append(done))
     assert told == sorted(told)

@@ -14,7 +14,10 @@ import time
 from collections import deque
 from pathlib import Path
 
+from kagemusha.errors import UsageError
+
 COOKIE = "kagemusha"
+MOST_NAME = 60
 TRIES, WINDOW = 10, 60.0
 """Wrong tokens that are heard within so many seconds; further ones are not even looked at."""
 
@@ -68,3 +71,11 @@ class Access:
 
     def _mac(self, what: str, text: str) -> str:
         return hmac.new(self._token.encode(), f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def checked_name(name: object) -> str:
+    """An annotator's name as it may be kept: a short text in one line."""
+    text = " ".join(str(name).split()) if isinstance(name, str) else ""
+    if not text or len(text) > MOST_NAME or not text.isprintable():
+        raise UsageError(f"a name must have 1 to {MOST_NAME} printable characters")
+    return text

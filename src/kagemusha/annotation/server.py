@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from kagemusha.annotation.access import COOKIE, Access
+from kagemusha.annotation.access import COOKIE, Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
 from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
-from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task, checked_name
+from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
 
 STATIC = Path(__file__).parent / "static"

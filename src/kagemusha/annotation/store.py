@@ -23,8 +23,6 @@ LEASE = 120.0
 UNKNOWN, IMPOSSIBLE = "unknown", "impossible"
 """Answers that are no class: cannot tell, and this cannot exist. Both keep the record out of training."""
 
-MOST_NAME = 60
-
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rounds (number INTEGER PRIMARY KEY, quota INTEGER NOT NULL);
@@ -297,11 +295,3 @@ class Store:
                 "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer IN (?, ?)", (UNKNOWN, IMPOSSIBLE)
             ).fetchone()
         return {"labels": int(classes), "others": int(others)}
-
-
-def checked_name(name: object) -> str:
-    """An annotator's name as it may be kept: a short text in one line."""
-    text = " ".join(str(name).split()) if isinstance(name, str) else ""
-    if not text or len(text) > MOST_NAME or not text.isprintable():
-        raise UsageError(f"a name must have 1 to {MOST_NAME} printable characters")
-    return text

@@ -245,7 +245,7 @@ class Outcome:
         return iter(self.scores)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def _scene(digest: str, held: _Held, target: str, space: Space) -> Scene:
     found = next(t for t in held.game.targets if t.name == target)
     return Scene(held.game.table, found, space)

@@ -11,7 +11,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None)
     if scheduler is None and (jobs == 1 or len(units) < 2):
         yield from ((unit, game.play(unit)) for unit in units)
         return
-    joblib = _need("joblib", "eval")
+    joblib = need("joblib", "eval")
     workers = joblib.cpu_count() if jobs == -1 else jobs
     size = max(1, min(BATCH, len(units) // (4 * workers)))
     batches = [units[at : at + size] for at in range(0, len(units), size)]
@@ -88,7 +88,7 @@ def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None)
         for batch in parallel(tasks):
             yield from batch
         return
-    distributed = _need("distributed", "cluster")
+    distributed = need("distributed", "cluster")
     try:
         client = distributed.Client(scheduler, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:
@@ -102,7 +102,8 @@ def _batch(game: Game, units: Sequence[Unit]) -> list[tuple[Unit, Numbers]]:
     return [(unit, game.play(unit)) for unit in units]
 
 
-def _need(module: str, extra: str) -> Any:
+def need(module: str, extra: str) -> Any:
+    """The module, or an error that says what to install."""
     try:
         return import_module(module)
     except ImportError:
@@ -151,6 +152,3 @@ def _read(folder: Path, unit: Unit) -> Numbers | None:
             return {key: held[key] for key in held.files}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-
-
-Listener = Callable[[str, float], None]

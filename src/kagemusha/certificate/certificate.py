@@ -12,13 +12,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, TypeVar
 
+from kagemusha.certificate.totals import totals
 from kagemusha.errors import UsageError, VerifyError
 from kagemusha.pages import card, short
-from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, SampledGaussianEvent, UnprotectedEvent, event_from_json
 from kagemusha.privacy.unit import Adjacency
@@ -201,7 +200,7 @@ class Certificate:
     def totals(self) -> Mapping[str, float]:
         """ε of everything charged, at the promised δ, under each accountant side by side."""
         delta = self.promised.delta if self.promised.delta > 0 else 1e-9
-        return _totals(tuple(self.events), self.accounting, delta)
+        return totals(tuple(self.events), self.accounting, delta)
 
     def with_outputs(self, outputs: Mapping[str, str]) -> Certificate:
         """The same certificate, bound to released files and to the page that will show it."""
@@ -294,16 +293,6 @@ class Certificate:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, UsageError) as error:
             raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
-
-
-@lru_cache(maxsize=16)
-def _totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
-    """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
-    accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
-    own = ACCOUNTANTS[accounting]
-    if own.name not in {a.name for a in accountants}:
-        accountants.insert(0, own)
-    return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
 
 
 def canonical(data: Mapping[str, Any]) -> str:

@@ -12,8 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-
 from kagemusha.arrays import IntArray
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
@@ -97,9 +95,9 @@ class Curator:
         """The exact number of rows where no neighbour has another number (replace, one row each); None otherwise."""
         return self._source.rows() if self.unit.rows_are_public else None
 
-    def randomness(self) -> np.random.Generator:
+    def seed(self) -> int:
         """For what needs chance but no protection: initial weights, hidden draws. Never for noise."""
-        return np.random.default_rng(self._release.noise.seed())
+        return self._release.noise.seed()
 
     # the verbs
 

@@ -14,8 +14,8 @@ from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
 
-KEPT_CELLS = 1 << 24
-"""Cells of counts that stay in memory (128 MiB): the next fit of the same table asks for the same ones."""
+KEPT_CELLS = 1 << 23
+"""Cells of counts that stay in memory (64 MiB in every worker): the next fit of the same table asks for the same ones."""
 
 
 class CodesSource:

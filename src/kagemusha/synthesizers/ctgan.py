@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from kagemusha.errors import UsageError
 from kagemusha.models.gan import GanGenerator
 from kagemusha.neural.networks import need_torch
@@ -52,7 +54,7 @@ class CTGAN(Synthesizer):
 
         source = curator.unprotected("CTGAN is trained on the records themselves, without noise")
         columns, _ = source.records()
-        rng = curator.randomness()
+        rng = np.random.default_rng(curator.seed())
         rows = len(columns[0])
         progress("humps", 0.0)
         encoded = EncodedRows.of(curator.schema, columns, rng)
