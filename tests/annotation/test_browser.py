@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 
 from kagemusha.annotation.store import Store
 from kagemusha.models.table_file import write_table
 
 from .people import SCHEMA, table
 
-playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.slow,

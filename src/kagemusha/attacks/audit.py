@@ -16,6 +16,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.attacks.risk import Proved, proved
 from kagemusha.attacks.scratch import scratch_release
 from kagemusha.attacks.worst_case import worst_case
+from kagemusha.neural.draws import draws_of
 from kagemusha.privacy.accountants import gdp_mu
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
@@ -65,10 +66,14 @@ class Shoulder(Curator):
         probability rate; without, it is that of the others: L = log(1 − rate + rate·exp((2x·g − ‖g‖²)/2s²)).
         """
         with_person = Rows(self.worlds[1])
-        last = np.array([with_person.persons - 1])
-        own = gradient_sum(learner, with_person, last, schedule.clip, np.random.default_rng(step.seed)).astype(float)
-        there = rows.persons == with_person.persons and bool((step.sampled == last[0]).any())
-        apart = step.noisy - step.exact + (own if there else 0.0)
+        person = with_person.persons - 1
+        others = step.sampled[step.sampled != person]
+        # the person comes last, so that everybody else has the same draws with them and without
+        without, inside = (
+            gradient_sum(learner, with_person, sampled, schedule.clip, draws_of(step.seed))
+            for sampled in (others, np.append(others, person))
+        )
+        own, apart = (inside - without).astype(float), (step.noisy - without).astype(float)
         scale = schedule.noise * LATTICE
         exponent = (2 * float(apart @ own) - float(own @ own)) / (2 * scale**2)
         self.loss += float(np.logaddexp(np.log1p(-schedule.rate), np.log(schedule.rate) + exponent))

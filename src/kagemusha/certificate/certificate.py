@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from kagemusha.certificate import sentences
 from kagemusha.certificate.totals import totals
 from kagemusha.errors import UsageError, VerifyError
 from kagemusha.pages import card, short
@@ -31,46 +32,6 @@ SECOND_FORMAT = "kagemusha-certificate/2"
 FIRST_FORMAT = "kagemusha-certificate/1"
 """The format before certificates named their policy and bound their page; still read and verified."""
 
-# `verify` looks for these sentences, so a format never changes its own: new words need a new format
-_DECLARED = (
-    "The schema (columns, categories, bounds, bins) was declared from public knowledge, not read off this table.",
-)
-_DISCOVERED = (
-    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
-    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
-)
-_TRUST = (
-    "The person and the computer that ran this were trusted with the table: the promise covers what was released, "
-    "not who could look over their shoulder.",
-    "Running time, memory use and log files of the run were not shown to an attacker.",
-)
-_ROW = (
-    "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
-    "at least k times as large, and more where δ is not 0.",
-)
-_PERSON = (
-    "The promise covers one person: all rows that share a value of the column {column!r}. At most {rows:,} of a person's "
-    "rows were used, chosen by a public rule that looks at no other person; rows without a value there were left out.",
-)
-_KNOWN = (
-    "The promise covers one person, who is known to have at most {rows:,} rows in the table. Someone with more is "
-    "protected less.",
-)
-_ALONE = (
-    "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
-    "custodian's ledger holds the sum and its cap.",
-)
-_KNOWS = (
-    "A ledger knows a table by its name and, for a file, by its bytes. That the same people stand in another file or form, or "
-    "that another ledger was used for them, it cannot know.",
-)
-
-_FLOATING = (
-    "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a lattice of "
-    "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "
-    "of processors leave doubt.",
-)
-
 _FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
 
 
@@ -78,13 +39,13 @@ def scope(format_: str, rows: int = 1, column: str | None = None) -> tuple[str, 
     """The sentences about whom and what the promise covers."""
     if format_ == FIRST_FORMAT:
         return ()  # it had more than one wording
-    whom = _PERSON if column is not None else _KNOWN if rows > 1 else _ROW
-    told = (*(sentence.format(rows=rows, column=column) for sentence in whom), *_ALONE)
-    return told if format_ == SECOND_FORMAT else (*told, *_KNOWS)
+    whom = sentences.PERSON if column is not None else sentences.KNOWN if rows > 1 else sentences.ROW
+    told = (*(sentence.format(rows=rows, column=column) for sentence in whom), *sentences.ALONE)
+    return told if format_ == SECOND_FORMAT else (*told, *sentences.KNOWS)
 
 
-ASSUMPTIONS = (*_DECLARED, *_TRUST, *scope(FORMAT))
-DISCOVERED_ASSUMPTIONS = (*_DISCOVERED, *_TRUST, *scope(FORMAT))
+ASSUMPTIONS = (*sentences.DECLARED, *sentences.TRUST, *scope(FORMAT))
+DISCOVERED_ASSUMPTIONS = (*sentences.DISCOVERED, *sentences.TRUST, *scope(FORMAT))
 
 
 def _number(value: float) -> float | str:
@@ -154,9 +115,9 @@ class Certificate:
     @property
     def required_assumptions(self) -> tuple[str, ...]:
         """The sentences that every certificate of this format and kind carries."""
-        declared = _DISCOVERED if "discovered" in self.parameters else _DECLARED
-        floating = _FLOATING if self._is_trained else ()
-        return (*declared, *_TRUST, *scope(self.format, self.promised.rows, self.unit_column), *floating)
+        declared = sentences.DISCOVERED if "discovered" in self.parameters else sentences.DECLARED
+        floating = sentences.FLOATING if self._is_trained else ()
+        return (*declared, *sentences.TRUST, *scope(self.format, self.promised.rows, self.unit_column), *floating)
 
     @property
     def _is_trained(self) -> bool:

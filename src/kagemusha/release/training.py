@@ -26,6 +26,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
+from kagemusha.neural.draws import draws_of
 from kagemusha.neural.factors import Factors
 from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.events import SampledGaussianEvent
@@ -181,7 +182,7 @@ def _step(release: Release, rows: Rows, schedule: TrainingSchedule, learner: Lea
     if int((rows.first[sampled + 1] - rows.first[sampled]).sum()) > MOST_ROWS:
         raise PrivacyError(f"more than {MOST_ROWS:,} rows in a sample: take a smaller rate")
     seed = release.noise.seed()
-    exact = gradient_sum(learner, rows, sampled, schedule.clip, np.random.default_rng(seed))
+    exact = gradient_sum(learner, rows, sampled, schedule.clip, draws_of(seed))
     noisy = exact + release.noise.fast_gaussian(schedule.noise * LATTICE, learner.parameters)
     return Step(sampled, exact, noisy, seed)
 

@@ -1,0 +1,43 @@
+"""What a promise rests on, in the words that every certificate carries."""
+
+from __future__ import annotations
+
+# `verify` looks for these sentences, so a format never changes its own: new words need a new format
+DECLARED = (
+    "The schema (columns, categories, bounds, bins) was declared from public knowledge, not read off this table.",
+)
+DISCOVERED = (
+    "Column names, kinds and whether values may be missing were declared from public knowledge, not read off this "
+    "table; categories and bounds that were left open were found with a share of the budget, as the events show.",
+)
+TRUST = (
+    "The person and the computer that ran this were trusted with the table: the promise covers what was released, "
+    "not who could look over their shoulder.",
+    "Running time, memory use and log files of the run were not shown to an attacker.",
+)
+ROW = (
+    "The promise covers one row. Someone with several rows in the table is protected less: with k rows, ε becomes "
+    "at least k times as large, and more where δ is not 0.",
+)
+PERSON = (
+    "The promise covers one person: all rows that share a value of the column {column!r}. At most {rows:,} of a person's "
+    "rows were used, chosen by a public rule that looks at no other person; rows without a value there were left out.",
+)
+KNOWN = (
+    "The promise covers one person, who is known to have at most {rows:,} rows in the table. Someone with more is "
+    "protected less.",
+)
+ALONE = (
+    "The promise covers this release alone. Whatever else is released from the same table adds up with it; the "
+    "custodian's ledger holds the sum and its cap.",
+)
+KNOWS = (
+    "A ledger knows a table by its name and, for a file, by its bytes. That the same people stand in another file or form, or "
+    "that another ledger was used for them, it cannot know.",
+)
+
+FLOATING = (
+    "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a lattice of "
+    "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "
+    "of processors leave doubt.",
+)
