@@ -38,6 +38,7 @@ PRIVATE = {
     "ae": SMALL,
     "dp-vae": SMALL,
     "dp-gm": {**SMALL, "clusters": 2},
+    "dp-ctgan": {"hidden": 6, "rate": 0.25, "epochs": 2.0, "noise": 3},
 }
 
 
@@ -53,7 +54,7 @@ def test_what_the_phases_spend_adds_up_to_the_certificate(name: str) -> None:
     assert all(isinstance(e, GaussianEvent) and e.noise == "rounded" for e in sums)
     shares = dict(synthesizer.plan(example_schema().domain, BUDGET).steps)
     rest = next(share for what, share in shares.items() if what.startswith("training"))
-    spending = synthesizer.spending(*([example_schema().domain] if name in ("p3gm", "ae") else []), BUDGET)
+    spending = synthesizer.spending(*([example_schema().domain] if name in ("p3gm", "ae", "dp-ctgan") else []), BUDGET)
     assert sum(float(e.rho or 0) for e in sums) == pytest.approx((1 - rest) * spending.rho, rel=1e-6)
     total = model.certificate.totals["pld"]
     assert 0.99 < total <= 1.0, "what training may cost is what the phases left"
@@ -205,6 +206,10 @@ def test_what_cannot_be_promised_is_refused_in_words() -> None:
         ("dp-vae", "count", 0.0),
         ("dp-gm", "clusters", 0),
         ("dp-gm", "clustering", 1.0),
+        ("dp-ctgan", "counts", 0.0),
+        ("dp-ctgan", "noise", 0),
+        ("dp-ctgan", "turns", 0),
+        ("dp-ctgan", "hidden", 1),
         ("p3gm", "hidden", 1),
         ("p3gm", "rate", 0.0),
         ("p3gm", "epochs", 0.0),

@@ -30,6 +30,12 @@ from kagemusha.neural.optimiser import Adam
 FAKES = 256
 """Generated rows in a step; they cost nothing but time."""
 
+SETTLING = 20
+"""Batches from which the statistics of the finished generator are taken."""
+
+KEEPING = 20.0
+"""What it costs the generator, in squares, when the means of its rows leave those of the noisy counts."""
+
 FIRST, SECOND = 0.5, 0.9
 """Adam's memories, as WGAN-GP has them."""
 
@@ -38,8 +44,9 @@ class PrivateGame:
     """The learner behind `dp-ctgan`. A gradient is the critic's; `update` moves both networks.
 
     `encode` writes rows of codes as vectors, each row by its own codes; `independent` draws vectors from released counts.
-    `start` is what the generator says about every column before it has learned anything; `clip` is that of the
-    schedule, `turns` how many steps the generator makes for one of the critic.
+    `start` is what the generator says about every column before it has learned anything, `means` what its vectors should be on
+    average; both come from released counts. `clip` is that of the schedule, `turns` how many steps the generator makes for
+    one of the critic.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class PrivateGame:
         encode: Callable[[IntArray], Floats],
         independent: Callable[[int, np.random.Generator], Floats],
         start: FloatArray,
+        means: FloatArray,
         *,
         hidden: int,
         noise: int,
@@ -58,6 +66,7 @@ class PrivateGame:
     ) -> None:
         self.blocks, self.encode, self.independent = blocks, encode, independent
         self.noise, self.clip, self.turns, self._seed = noise, clip, turns, seed
+        self._means = torch.from_numpy(means).float()
         width = blocks[-1].end
         self.network = Network((width, hidden, hidden, 1))
         chance = torch.Generator().manual_seed(seed)
@@ -102,37 +111,42 @@ class PrivateGame:
             made = made if turn == 0 else self._made(rng, chance)
             # the critic's own slope takes the place of its score, so that no graph runs through it
             loss = (made * self.critic.towards_real(made.detach())).sum()
+            loss = loss + KEEPING * ((made.mean(dim=0) - self._means) ** 2).sum()
             slopes = torch.autograd.grad(loss, self._learned)
             self._learn.update(torch.cat([slope.ravel() for slope in slopes]).numpy())
             self._load_generator()
 
     def state(self) -> bytes:
-        """Both networks, the memories of both optimisers and the generator's batch statistics: all of it made of noisy sums."""
-        return (
-            self.adam.state() + self._learn.state() + b"".join(x.numpy().astype("<f4").tobytes() for x in self._norms())
-        )
+        """Both networks and the memories of both optimisers: all of it made of noisy sums and public draws."""
+        return self.adam.state() + self._learn.state()
 
     def restore(self, state: bytes) -> None:
         """Go on from a state; raises `ValueError` if it is not one of these networks."""
-        ends = np.cumsum([0, *(8 + 12 * len(adam.parameters) for adam in (self.adam, self._learn))])
-        sizes = [x.numel() for x in self._norms()]
-        if len(state) != ends[-1] + 4 * sum(sizes):
-            raise ValueError("not a state of these networks")
-        for adam, begin, end in zip((self.adam, self._learn), ends, ends[1:], strict=False):
-            adam.restore(state[begin:end])
-        flat = np.frombuffer(state, dtype="<f4", offset=int(ends[-1])).astype(np.float32)
-        for kept, part in zip(self._norms(), np.split(flat, np.cumsum(sizes)[:-1]), strict=True):
-            kept.copy_(torch.from_numpy(part))
+        end = 8 + 12 * self.parameters
+        self.adam.restore(state[:end])
+        self._learn.restore(state[end:])
         self._load_critic()
         self._load_generator()
 
     def weights(self) -> list[tuple[FloatArray, FloatArray]]:
-        """The generator's layers, for drawing without torch."""
+        """The generator's layers, for drawing without torch.
+
+        Batch statistics are taken of the generator as it is, not as it was on its way: short training leaves them behind.
+        """
+        rng = np.random.default_rng([self._seed, self.adam.steps, 1])
+        for norm in self.generator.norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # a plain mean of all batches; in training the statistics are not used
+        with torch.no_grad():
+            for _ in range(SETTLING):
+                self.generator(self._noise(rng), None)
         return self.generator.weights()
 
+    def _noise(self, rng: np.random.Generator) -> Any:
+        return torch.from_numpy(rng.standard_normal((FAKES, self.noise), dtype=np.float32))
+
     def _made(self, rng: np.random.Generator, chance: torch.Generator) -> Any:
-        noise = torch.from_numpy(rng.standard_normal((FAKES, self.noise), dtype=np.float32))
-        return squash(self.generator(noise, None), self.blocks, chance)
+        return squash(self.generator(self._noise(rng), None), self.blocks, chance)
 
     def _factors(self, rows: Any, end: float) -> tuple[list[Any], list[Any]]:
         """Slopes and inputs of every layer. The last shift moves all scores alike and teaches nothing: its gradient is left out."""
@@ -160,9 +174,6 @@ class PrivateGame:
 
     def _flat(self) -> Floats:
         return np.asarray(torch.cat([p.detach().ravel() for p in self._learned]).numpy())
-
-    def _norms(self) -> list[Any]:
-        return [kept for norm in self.generator.norms for kept in (norm.running_mean, norm.running_var)]
 
     def _load_critic(self) -> None:
         """The critic takes the parameters that its optimiser holds."""

@@ -42,6 +42,7 @@ class DPCTGAN(Networked):
 
     hidden: int = 128
     epochs: float = 10.0
+    step: float = 5e-3
     counts: float = 0.2
     noise: int = 32
     turns: int = 1
@@ -90,6 +91,7 @@ class DPCTGAN(Networked):
             written.vectors,
             written.independent,
             written.start,
+            written.means,
             hidden=self.hidden,
             noise=self.noise,
             rate=self.step,

@@ -70,14 +70,23 @@ class WrittenCodes:
         return self.vectors(codes.astype(np.int64))
 
     @property
-    def start(self) -> FloatArray:
-        """What a generator would say that knew the columns and no relation: log-shares of entries, the mean place."""
+    def means(self) -> FloatArray:
+        """The mean vector of rows that occur as often as the noisy counts say."""
         found = np.zeros(self.blocks[-1].end)
         for block, hot, place, share in zip(self.blocks, self.hot, self.places, self.shares, strict=True):
-            held = np.bincount(hot, share, minlength=block.hot)
-            found[block.first : block.end] = np.log(np.maximum(held, 1e-6))
+            found[block.first : block.end] = np.bincount(hot, share, minlength=block.hot)
             if block.placed:
-                found[block.start] = np.arctanh(float(share @ place))
+                found[block.start] = share @ place
+        return found
+
+    @property
+    def start(self) -> FloatArray:
+        """What a generator would say that knew the columns and no relation: log-shares of entries, the mean place."""
+        found = self.means
+        for block in self.blocks:
+            found[block.first : block.end] = np.log(np.maximum(found[block.first : block.end], 1e-6))
+            if block.placed:
+                found[block.start] = np.arctanh(found[block.start])
         return found
 
 
