@@ -271,14 +271,33 @@ def test_a_person_moves_a_step_by_at_most_a_clip_and_a_missing_clip_shows() -> N
         assert _largest_move(SCHEDULE) > 1.0, "the mutant must be caught"
 
 
-def _watched_steps(noise: SimulatedNoise, steps: int = 60) -> tuple[list[np.ndarray], np.ndarray]:
-    """Who was in the samples of a training, and the noise of each step in units of what was charged."""
-    from kagemusha.ledger import ReleaseRequest, open_ledger
+def _variational() -> training.Learner:
     from kagemusha.neural.inputs import Inputs
     from kagemusha.neural.learners import Variational
+    from kagemusha.schema.features import features_of
+
+    return Variational(Inputs(features_of(example_schema()), range(4)), 2, 6, 1e-3)
+
+
+def _private_game() -> training.Learner:
+    from kagemusha.marginals import NoisyMarginal
+    from kagemusha.neural.private_gan import PrivateGame
+    from kagemusha.synthesizers.written_codes import WrittenCodes
+
+    schema = example_schema()
+    even = [NoisyMarginal((c.name,), np.full(c.size, 10), 1.0) for c in schema.modelled]
+    codes = WrittenCodes.of(schema, even, 200.0)
+    parts = (codes.blocks, codes.vectors, codes.independent, codes.start, codes.means)
+    return PrivateGame(*parts, hidden=6, noise=3, rate=1e-3, clip=1.0)
+
+
+def _watched_steps(
+    noise: SimulatedNoise, steps: int = 60, make: Callable[[], training.Learner] = _variational
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Who was in the samples of a training, and the noise of each step in units of what was charged."""
+    from kagemusha.ledger import ReleaseRequest, open_ledger
     from kagemusha.privacy.filter import Filter
     from kagemusha.release.release import Release
-    from kagemusha.schema.features import features_of
     from kagemusha.sources import FrameSource
 
     schema = example_schema()
@@ -294,9 +313,8 @@ def _watched_steps(noise: SimulatedNoise, steps: int = 60) -> tuple[list[np.ndar
         noises.append((step.noisy - step.exact) / (schedule.noise * training.LATTICE))
 
     with Release(request, allowed, open_ledger(), noise) as release:
-        learner = Variational(Inputs(features_of(schema), range(4)), 2, 6, 1e-3)
         source = FrameSource(example_table(200), schema)
-        training.train(release, source, schedule, learner, what="t", progress=lambda *_: None, watch=watch)
+        training.train(release, source, schedule, make(), what="t", progress=lambda *_: None, watch=watch)
     return sampled, np.concatenate(noises)
 
 
@@ -333,17 +351,18 @@ def test_samples_are_poisson_and_a_shuffle_shows() -> None:
     assert not _is_poisson(shuffled), "the mutant must be caught"
 
 
-def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows() -> None:
+@pytest.mark.parametrize("make", [_variational, _private_game])
+def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows(make: Callable[[], training.Learner]) -> None:
     from scipy import stats
 
-    _, noise = _watched_steps(SimulatedNoise(np.random.default_rng(1)), steps=20)
+    _, noise = _watched_steps(SimulatedNoise(np.random.default_rng(1)), steps=20, make=make)
     assert stats.kstest(noise, "norm").pvalue > 1e-6
 
     class Halved(SimulatedNoise):
         def fast_gaussian(self, sigma: float, size: int) -> np.ndarray:
             return super().fast_gaussian(sigma / 2, size)
 
-    _, halved = _watched_steps(Halved(np.random.default_rng(1)), steps=20)
+    _, halved = _watched_steps(Halved(np.random.default_rng(1)), steps=20, make=make)
     assert stats.kstest(halved, "norm").pvalue < 1e-6, "the mutant must be caught"
 
 
