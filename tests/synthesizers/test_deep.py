@@ -79,7 +79,7 @@ def _try_settings(count: int, seed: int) -> None:
         epochs, rows = float(rng.uniform(0.5, 6)), int(rng.integers(1, 4))
         steps = max(1, round(epochs / rate))
         epsilon, delta = float(10 ** rng.uniform(-1, 1)), float(10 ** rng.uniform(-8, -4))
-        name = ("p3gm", "dp-vae", "dp-gm")[trial % 3]
+        name = ("p3gm", "dp-vae", "dp-gm", "dp-ctgan")[trial % 4]
         extra = {
             "p3gm": {
                 "components": int(rng.integers(1, 5)),
@@ -89,8 +89,10 @@ def _try_settings(count: int, seed: int) -> None:
             },
             "dp-vae": {"count": float(rng.uniform(0.01, 0.1))},
             "dp-gm": {"clusters": int(rng.integers(1, 8)), "clustering": float(rng.uniform(0.05, 0.5))},
+            "dp-ctgan": {"counts": float(rng.uniform(0.05, 0.5))},
         }[name]
-        synthesizer = create(name, hidden=4, rate=rate, epochs=epochs, latent=int(rng.integers(1, 30)), **extra)
+        size = {"noise" if name == "dp-ctgan" else "latent": int(rng.integers(1, 30))}
+        synthesizer = create(name, hidden=4, rate=rate, epochs=epochs, **size, **extra)
         budget = Budget(epsilon, delta, Adjacency.ADD_REMOVE, rows)
         events = synthesizer.schedule(example_schema().domain, budget)
         assert events[-1].steps == steps  # type: ignore[attr-defined]

@@ -76,10 +76,11 @@ class DPCTGAN(Networked):
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Counts, humps, training."""
         need_torch()
+        domain = curator.domain
+        self.require(domain, curator.budget)
         require_labels(curator.schema)
         from kagemusha.neural.private_gan import PrivateGame
 
-        domain = curator.domain
         spending = self.spending(domain, curator.budget)
         progress("counts of every column", 0.0)
         costs = [spending.cost(step.share) for step in spending.gaussian]
