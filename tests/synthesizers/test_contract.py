@@ -15,6 +15,7 @@ TINY = {
     **dict.fromkeys(("dp-vae", "vae"), SMALL),
     "ctgan": {"epochs": 3, "batch": 60, "pack": 2, "hidden": 16, "noise": 8},
     "dp-gm": {**SMALL, "clusters": 2, "iterations": 2},
+    "dp-ctgan": {"hidden": 6, "rate": 0.25, "epochs": 2.0, "noise": 3},
 }
 
 

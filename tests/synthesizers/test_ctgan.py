@@ -97,6 +97,13 @@ def test_it_learns_what_belongs_together() -> None:
     assert right(70) > right(1) + 0.2
 
 
+def test_a_table_of_numbers_alone_has_no_wishes() -> None:
+    schema = Schema([Integer(name, lower=0, upper=9) for name in "xy"])
+    table = pa.table({"x": list(range(10)) * 10, "y": list(range(10)) * 10})
+    model = fit(create("ctgan", **TINY), table, Budget(1.0, 1e-6), schema=schema, simulation=1)
+    assert model.sample_codes(20, rng=np.random.default_rng(0)).shape == (20, 2)
+
+
 def test_its_certificate_says_that_nobody_is_protected() -> None:
     model = fit(create("ctgan", **TINY), example_table(100), Budget(1.0, 1e-6), schema=example_schema())
     assert math.isinf(model.certificate.epsilon)

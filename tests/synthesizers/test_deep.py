@@ -38,6 +38,7 @@ PRIVATE = {
     "ae": SMALL,
     "dp-vae": SMALL,
     "dp-gm": {**SMALL, "clusters": 2},
+    "dp-ctgan": {"hidden": 6, "rate": 0.25, "epochs": 2.0, "noise": 3},
 }
 
 
@@ -53,7 +54,7 @@ def test_what_the_phases_spend_adds_up_to_the_certificate(name: str) -> None:
     assert all(isinstance(e, GaussianEvent) and e.noise == "rounded" for e in sums)
     shares = dict(synthesizer.plan(example_schema().domain, BUDGET).steps)
     rest = next(share for what, share in shares.items() if what.startswith("training"))
-    spending = synthesizer.spending(*([example_schema().domain] if name in ("p3gm", "ae") else []), BUDGET)
+    spending = synthesizer.spending(*([example_schema().domain] if name in ("p3gm", "ae", "dp-ctgan") else []), BUDGET)
     assert sum(float(e.rho or 0) for e in sums) == pytest.approx((1 - rest) * spending.rho, rel=1e-6)
     total = model.certificate.totals["pld"]
     assert 0.99 < total <= 1.0, "what training may cost is what the phases left"
@@ -78,7 +79,7 @@ def _try_settings(count: int, seed: int) -> None:
         epochs, rows = float(rng.uniform(0.5, 6)), int(rng.integers(1, 4))
         steps = max(1, round(epochs / rate))
         epsilon, delta = float(10 ** rng.uniform(-1, 1)), float(10 ** rng.uniform(-8, -4))
-        name = ("p3gm", "dp-vae", "dp-gm")[trial % 3]
+        name = ("p3gm", "dp-vae", "dp-gm", "dp-ctgan")[trial % 4]
         extra = {
             "p3gm": {
                 "components": int(rng.integers(1, 5)),
@@ -88,8 +89,10 @@ def _try_settings(count: int, seed: int) -> None:
             },
             "dp-vae": {"count": float(rng.uniform(0.01, 0.1))},
             "dp-gm": {"clusters": int(rng.integers(1, 8)), "clustering": float(rng.uniform(0.05, 0.5))},
+            "dp-ctgan": {"counts": float(rng.uniform(0.05, 0.5))},
         }[name]
-        synthesizer = create(name, hidden=4, rate=rate, epochs=epochs, latent=int(rng.integers(1, 30)), **extra)
+        size = {"noise" if name == "dp-ctgan" else "latent": int(rng.integers(1, 30))}
+        synthesizer = create(name, hidden=4, rate=rate, epochs=epochs, **size, **extra)
         budget = Budget(epsilon, delta, Adjacency.ADD_REMOVE, rows)
         events = synthesizer.schedule(example_schema().domain, budget)
         assert events[-1].steps == steps  # type: ignore[attr-defined]
@@ -205,6 +208,10 @@ def test_what_cannot_be_promised_is_refused_in_words() -> None:
         ("dp-vae", "count", 0.0),
         ("dp-gm", "clusters", 0),
         ("dp-gm", "clustering", 1.0),
+        ("dp-ctgan", "counts", 0.0),
+        ("dp-ctgan", "noise", 0),
+        ("dp-ctgan", "turns", 0),
+        ("dp-ctgan", "hidden", 1),
         ("p3gm", "hidden", 1),
         ("p3gm", "rate", 0.0),
         ("p3gm", "epochs", 0.0),
@@ -266,14 +273,33 @@ def test_a_person_moves_a_step_by_at_most_a_clip_and_a_missing_clip_shows() -> N
         assert _largest_move(SCHEDULE) > 1.0, "the mutant must be caught"
 
 
-def _watched_steps(noise: SimulatedNoise, steps: int = 60) -> tuple[list[np.ndarray], np.ndarray]:
-    """Who was in the samples of a training, and the noise of each step in units of what was charged."""
-    from kagemusha.ledger import ReleaseRequest, open_ledger
+def _variational() -> training.Learner:
     from kagemusha.neural.inputs import Inputs
     from kagemusha.neural.learners import Variational
+    from kagemusha.schema.features import features_of
+
+    return Variational(Inputs(features_of(example_schema()), range(4)), 2, 6, 1e-3)
+
+
+def _private_game() -> training.Learner:
+    from kagemusha.marginals import NoisyMarginal
+    from kagemusha.neural.private_gan import PrivateGame
+    from kagemusha.synthesizers.written_codes import WrittenCodes
+
+    schema = example_schema()
+    even = [NoisyMarginal((c.name,), np.full(c.size, 10), 1.0) for c in schema.modelled]
+    codes = WrittenCodes.of(schema, even, 200.0)
+    parts = (codes.blocks, codes.vectors, codes.independent, codes.start, codes.means)
+    return PrivateGame(*parts, hidden=6, noise=3, rate=1e-3, clip=1.0)
+
+
+def _watched_steps(
+    noise: SimulatedNoise, steps: int = 60, make: Callable[[], training.Learner] = _variational
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Who was in the samples of a training, and the noise of each step in units of what was charged."""
+    from kagemusha.ledger import ReleaseRequest, open_ledger
     from kagemusha.privacy.filter import Filter
     from kagemusha.release.release import Release
-    from kagemusha.schema.features import features_of
     from kagemusha.sources import FrameSource
 
     schema = example_schema()
@@ -289,9 +315,8 @@ def _watched_steps(noise: SimulatedNoise, steps: int = 60) -> tuple[list[np.ndar
         noises.append((step.noisy - step.exact) / (schedule.noise * training.LATTICE))
 
     with Release(request, allowed, open_ledger(), noise) as release:
-        learner = Variational(Inputs(features_of(schema), range(4)), 2, 6, 1e-3)
         source = FrameSource(example_table(200), schema)
-        training.train(release, source, schedule, learner, what="t", progress=lambda *_: None, watch=watch)
+        training.train(release, source, schedule, make(), what="t", progress=lambda *_: None, watch=watch)
     return sampled, np.concatenate(noises)
 
 
@@ -328,17 +353,18 @@ def test_samples_are_poisson_and_a_shuffle_shows() -> None:
     assert not _is_poisson(shuffled), "the mutant must be caught"
 
 
-def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows() -> None:
+@pytest.mark.parametrize("make", [_variational, _private_game])
+def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows(make: Callable[[], training.Learner]) -> None:
     from scipy import stats
 
-    _, noise = _watched_steps(SimulatedNoise(np.random.default_rng(1)), steps=20)
+    _, noise = _watched_steps(SimulatedNoise(np.random.default_rng(1)), steps=20, make=make)
     assert stats.kstest(noise, "norm").pvalue > 1e-6
 
     class Halved(SimulatedNoise):
         def fast_gaussian(self, sigma: float, size: int) -> np.ndarray:
             return super().fast_gaussian(sigma / 2, size)
 
-    _, halved = _watched_steps(Halved(np.random.default_rng(1)), steps=20)
+    _, halved = _watched_steps(Halved(np.random.default_rng(1)), steps=20, make=make)
     assert stats.kstest(halved, "norm").pvalue < 1e-6, "the mutant must be caught"
 
 

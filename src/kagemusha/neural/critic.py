@@ -61,26 +61,31 @@ class Critic:
         _, factors, scores = self.heard(rows)
         return self.back(factors, torch.ones_like(scores))[0] @ self.weights[0]
 
+    def fines(self, between: Any) -> tuple[list[tuple[Any, Any]], float]:
+        """The penalty on slopes other than one at some rows: for each layer v and p with gradient vᵀp, and the penalty itself."""
+        _, folds, flat = self.heard(between)
+        chain = self.back(folds, torch.ones_like(flat))  # v of each layer; the slope is v₁W₁
+        slope = chain[0] @ self.weights[0]
+        norms = slope.norm(2, dim=1, keepdim=True)
+        push = slope * (2 * PENALTY / len(between) * (norms - 1) / norms.clamp_min(1e-12))
+        found = []
+        for at, (matrix, value) in enumerate(zip(self.weights, chain, strict=True)):
+            found.append((value, push))
+            if at < len(folds):
+                push = (push @ matrix.T) * folds[at]
+        return found, PENALTY * float(((norms - 1) ** 2).mean())
+
     def gradients(self, fake: Any, real: Any, between: Any) -> float:
         """Leave ∂(mean score of fakes − of real rows + penalty) in `.grad` of all parameters; returns that loss."""
         both = torch.cat([fake, real])
         given, factors, scores = self.heard(both)
         ends = torch.cat([torch.full((len(fake),), 1 / len(fake)), torch.full((len(real),), -1 / len(real))])
         signals = self.back(factors, ends)
-
-        _, folds, flat = self.heard(between)
-        chain = self.back(folds, torch.ones_like(flat))  # v of each layer; the slope is v₁W₁
-        slope = chain[0] @ self.weights[0]
-        norms = slope.norm(2, dim=1, keepdim=True)
-        penalty = PENALTY * float(((norms - 1) ** 2).mean())
-        push = slope * (2 * PENALTY / len(between) * (norms - 1) / norms.clamp_min(1e-12))
-
-        for at, (matrix, signal, inputs) in enumerate(zip(self.weights, signals, given, strict=True)):
+        fines, penalty = self.fines(between)
+        for at, (signal, inputs, (value, push)) in enumerate(zip(signals, given, fines, strict=True)):
             # both parts in one product: signalᵀ·inputs + vᵀ·(what pushes the slope)
-            matrix.grad = torch.cat([signal, chain[at]]).T @ torch.cat([inputs, push])
+            self.weights[at].grad = torch.cat([signal, value]).T @ torch.cat([inputs, push])
             self.shifts[at].grad = signal.sum(dim=0)
-            if at < len(folds):
-                push = (push @ matrix.T) * folds[at]
         return float((scores * ends).sum()) + penalty
 
     def towards_real(self, rows: Any) -> Any:

@@ -165,7 +165,8 @@ class Game:
         loss = unfulfilled(raw, self.blocks, block, code) if self._wishes else raw.new_zeros(())
         # the critic's own gradient takes the place of its score, so that no graph runs through it
         loss = loss + (made * self.critic.towards_real(made.detach())).sum()
-        parameters = list(self.generator.parameters())
+        # without labelled columns the parameter for wishes is empty, and no part of the graph
+        parameters = [p for p in self.generator.parameters() if p.numel()]
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
         self._learn.step()

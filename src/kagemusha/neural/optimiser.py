@@ -16,9 +16,9 @@ FIRST, SECOND, LEAST = 0.9, 0.999, 1e-8
 class Adam:
     """Parameters in training: everything in it is made of the start and of the gradients that came in."""
 
-    def __init__(self, start: Floats, rate: float) -> None:
+    def __init__(self, start: Floats, rate: float, *, first: float = FIRST, second: float = SECOND) -> None:
         self.parameters = start.astype(np.float32)
-        self.rate = rate
+        self.rate, self._first, self._second = rate, first, second
         self.steps = 0
         self._mean = np.zeros_like(self.parameters)
         self._square = np.zeros_like(self.parameters)
@@ -27,12 +27,12 @@ class Adam:
         """One step down the gradient."""
         slope = gradient.astype(np.float32)
         self.steps += 1
-        self._mean *= np.float32(FIRST)
-        self._mean += np.float32(1 - FIRST) * slope
-        self._square *= np.float32(SECOND)
-        self._square += np.float32(1 - SECOND) * slope * slope
-        size = np.sqrt(self._square / np.float32(1 - SECOND**self.steps)) + np.float32(LEAST)
-        self.parameters = self.parameters - np.float32(self.rate / (1 - FIRST**self.steps)) * self._mean / size
+        self._mean *= np.float32(self._first)
+        self._mean += np.float32(1 - self._first) * slope
+        self._square *= np.float32(self._second)
+        self._square += np.float32(1 - self._second) * slope * slope
+        size = np.sqrt(self._square / np.float32(1 - self._second**self.steps)) + np.float32(LEAST)
+        self.parameters = self.parameters - np.float32(self.rate / (1 - self._first**self.steps)) * self._mean / size
 
     def state(self) -> bytes:
         """Steps, parameters and both memories."""

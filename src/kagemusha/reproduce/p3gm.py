@@ -17,7 +17,7 @@ from kagemusha.reproduce.p3gm_accounting import figure_5
 from kagemusha.reproduce.p3gm_convergence import curves
 from kagemusha.reproduce.p3gm_data import IMAGES, load
 from kagemusha.reproduce.p3gm_paper import TABLE_2, TABLE_3, TABLE_4
-from kagemusha.reproduce.p3gm_runs import COMMITTED, FULL, QUICK, Result, Settings, all_runs
+from kagemusha.reproduce.p3gm_runs import COMMITTED, FULL, QUICK, TUNED, Result, Settings, all_runs
 from kagemusha.reproduce.p3gm_scores import CLASSIFIERS
 from kagemusha.version import __version__
 
@@ -56,6 +56,7 @@ class Report:
             "`p3gm`, `ae` and `pgm` take the target as the components of their mixture; `p3gm-joint` trains it along, as the paper "
             "does. `real` is no method but the people themselves. `vae`, `pgm` and `real` are not private. kage and privbayes see "
             "numbers in 8 bins. CPU seconds are those of the fit.",
+            f"**How the settings were chosen.** {TUNED}",
         ]
         tables = [d for d in settings.data if d not in IMAGES]
         pictures = [d for d in settings.data if d in IMAGES]

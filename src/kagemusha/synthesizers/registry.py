@@ -32,6 +32,7 @@ _PLACES = {
     "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
     "stat": "kagemusha.synthesizers.gaussian:Stat",
     "ctgan": "kagemusha.synthesizers.ctgan:CTGAN",
+    "dp-ctgan": "kagemusha.synthesizers.dp_ctgan:DPCTGAN",
     "independent": "kagemusha.synthesizers.independent:Independent",
 }
 

@@ -24,12 +24,11 @@ MOST_HIDDEN = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices(Synthesizer):
+class Networked(Synthesizer):
     """Networks and training.
 
     `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is not),
     `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step size.
-    `drawn` draws labels from the decoder's softmax instead of taking the best.
     """
 
     hidden: int = 200
@@ -37,7 +36,6 @@ class Choices(Synthesizer):
     epochs: float = 4.0
     clip: float = 1.0
     step: float = 1e-3
-    drawn: bool = True
 
     def __post_init__(self) -> None:
         if not 2 <= self.hidden <= MOST_HIDDEN:
@@ -72,6 +70,19 @@ class Choices(Synthesizer):
             raise ModelTooLarge(f"{len(domain):,} columns are more than the {MOST_FEATURES:,} that {self.name} takes")
         return min(MOST_FEATURES, feature_width(domain))
 
+    def seconds(self, width: int) -> float:
+        """About how long training takes, for a table of 50,000 rows."""
+        weights = 2 * self.hidden * (width + 50)
+        rows = 50_000 * self.rate
+        return 3.0 + self.training.steps * weights * (3e-8 + 1.5e-10 * rows) + 3e-9 * width**3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices(Networked):
+    """Methods with a decoder. `drawn` draws labels from its softmax instead of taking the best."""
+
+    drawn: bool = True
+
     def inputs(self, curator: Curator, but: str | None = None) -> Inputs:
         """The features of all columns (but one); refuses, before the first question, more than networks can take."""
         features = [f for f in features_of(curator.schema) if f.name != but]
@@ -80,12 +91,6 @@ class Choices(Synthesizer):
             raise UsageError(f"{inputs.width:,} features are more than the {MOST_FEATURES:,} that {self.name} takes")
         need_torch()
         return inputs
-
-    def seconds(self, width: int) -> float:
-        """About how long training takes, for a table of 50,000 rows."""
-        weights = 2 * self.hidden * (width + 50)
-        rows = 50_000 * self.rate
-        return 3.0 + self.training.steps * weights * (3e-8 + 1.5e-10 * rows) + 3e-9 * width**3
 
 
 def feature_width(domain: Domain, but: str | None = None) -> int:

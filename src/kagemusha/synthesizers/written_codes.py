@@ -1,0 +1,112 @@
+"""How codes are written for a network when all that is known of a table are noisy counts of its columns.
+
+Humps come from released counts, and a code is always written in the hump it most likely belongs to. In CTGAN the hump of a value is
+drawn; from a public seed, row by row, such draws would hand one person's place in the table on to everybody after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.marginals import NoisyMarginal, nearest_counts
+from kagemusha.models.gan import Hump
+from kagemusha.neural.blocks import Block
+from kagemusha.neural.inputs import Floats
+from kagemusha.neural.modes import fit_modes
+from kagemusha.schema import Schema
+from kagemusha.schema.columns import Modelled
+from kagemusha.schema.numeric import Measured
+from kagemusha.synthesizers.encoded_rows import hump_of, numbers_of
+
+EVEN = 0.01
+"""The part of every column's counts that is spread over all its codes: humps must reach where noise hid the people."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenCodes:
+    """For each column a hump, a block, and for each code its hot entry, its place and how often it occurs about."""
+
+    humps: Sequence[Hump]
+    blocks: Sequence[Block]
+    hot: Sequence[IntArray]
+    places: Sequence[Floats]
+    shares: Sequence[FloatArray]
+
+    @classmethod
+    def of(cls, schema: Schema, counts: Sequence[NoisyMarginal], rows: float) -> WrittenCodes:
+        """From noisy counts of every modelled column, in their order, and about how many rows there are."""
+        humps, blocks, hots, places, shares = [], [], [], [], []
+        at = 0
+        for column, noisy in zip(schema.modelled, counts, strict=True):
+            share = nearest_counts(noisy.values.astype(np.float64), rows) / rows
+            share = (1 - EVEN) * share + EVEN / len(share)
+            hump, hot, place = _written(column, share)
+            humps.append(hump)
+            blocks.append(Block(at, not hump.labelled, hump.hot, -1))
+            hots.append(hot)
+            places.append(place.astype(np.float32))
+            shares.append(share / share.sum())
+            at += hump.width
+        return cls(humps, blocks, hots, places, shares)
+
+    def vectors(self, codes: IntArray) -> Floats:
+        """Rows of codes as a network sees them; each row by its own codes alone."""
+        found = np.zeros((len(codes), self.blocks[-1].end), dtype=np.float32)
+        line = np.arange(len(codes))
+        for axis, (block, hot, place) in enumerate(zip(self.blocks, self.hot, self.places, strict=True)):
+            mine = codes[:, axis]
+            if block.placed:
+                found[:, block.start] = place[mine]
+            found[line, block.first + hot[mine]] = 1
+        return found
+
+    def independent(self, count: int, rng: np.random.Generator) -> Floats:
+        """Vectors of rows whose columns are drawn one by one from the noisy counts."""
+        codes = np.column_stack([rng.choice(len(share), count, p=share) for share in self.shares])
+        return self.vectors(codes.astype(np.int64))
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean vector of rows that occur as often as the noisy counts say."""
+        found = np.zeros(self.blocks[-1].end)
+        for block, hot, place, share in zip(self.blocks, self.hot, self.places, self.shares, strict=True):
+            found[block.first : block.end] = np.bincount(hot, share, minlength=block.hot)
+            if block.placed:
+                found[block.start] = share @ place
+        return found
+
+    @property
+    def start(self) -> FloatArray:
+        """What a generator would say that knew the columns and no relation: log-shares of entries, the mean place."""
+        found = self.means
+        for block in self.blocks:
+            found[block.first : block.end] = np.log(np.maximum(found[block.first : block.end], 1e-6))
+            if block.placed:
+                found[block.start] = np.arctanh(found[block.start])
+        return found
+
+
+def total_of(counts: Sequence[NoisyMarginal]) -> float:
+    """About how many rows there are, from all columns: each sum counts by how little noise it has. At least one."""
+    weights = np.array([1 / max(1, noisy.values.size) for noisy in counts])
+    sums = np.array([float(noisy.values.sum()) for noisy in counts])
+    return max(1.0, float(weights @ sums / weights.sum()))
+
+
+def _written(column: Modelled, share: FloatArray) -> tuple[Hump, IntArray, FloatArray]:
+    codes = np.arange(column.size)
+    if not isinstance(column, Measured):
+        empty = np.zeros(0)
+        return Hump(column.name, column.size, empty, empty, empty), codes, np.zeros(column.size)
+    numbers = numbers_of(column)
+    modes = fit_modes(numbers, share[: column.ordinary])
+    ordinary = np.minimum(codes, column.ordinary - 1)
+    hot: IntArray = modes.shares(numbers[ordinary]).argmax(axis=1).astype(np.int64)
+    place = modes.places(numbers[ordinary], hot)
+    missing = codes >= column.ordinary
+    hot[missing], place[missing] = len(modes), 0.0
+    return hump_of(column, modes, numbers), hot, place
