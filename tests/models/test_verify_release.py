@@ -25,6 +25,7 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema import Category, Integer, Real, Schema, Unit
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create, names
+from small import small
 
 
 def failed(folder: Path) -> list[str]:
@@ -41,7 +42,7 @@ def test_an_honest_release_of_every_method_is_intact(method: str, tmp_path: Path
 @pytest.mark.parametrize("method", ["kage", "privbayes", "aim-lap"])
 def test_persons_both_adjacencies_and_parquet(method: str, adjacency: Adjacency, tmp_path: Path) -> None:
     schema = SCHEMA.with_unit(Unit("id", 2))
-    made = fit(create(method), people(), Budget(2.0, 1e-9, adjacency), schema=schema)
+    made = fit(small(method), people(), Budget(2.0, 1e-9, adjacency), schema=schema)
     write_bundle(made, tmp_path / "release", file_kind="parquet")
     assert failed(tmp_path / "release") == []
 

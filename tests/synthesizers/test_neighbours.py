@@ -15,7 +15,8 @@ from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.registry import create, names
+from kagemusha.synthesizers.registry import names
+from small import small
 
 COLUMNS = ("ward", "age", "bmi")
 SCHEMA = Schema(
@@ -78,7 +79,7 @@ def files(model: Model, folder: Path) -> Any:
 
 
 def release(name: str, data: Any, schema: Schema = SCHEMA, **options: Any) -> Model:
-    return fit(create(name), data, Budget(1.0, 1e-6), schema=schema, simulation=0, **options)
+    return fit(small(name), data, Budget(1.0, 1e-6), schema=schema, simulation=0, **options)
 
 
 @pytest.mark.parametrize("name", names())
