@@ -46,7 +46,7 @@ class Table:
     @cached_property
     def source(self) -> CodesSource:
         """The table as what synthesizers read; its counts are remembered for all worlds."""
-        return CodesSource(self.schema, self.codes)
+        return CodesSource(self.schema, self.codes.T, remember=True)
 
     @cached_property
     def digest(self) -> str:

@@ -12,7 +12,7 @@ from kagemusha.arrays import Codes, IntArray
 from kagemusha.errors import DataError
 from kagemusha.reproduce.paper_tables import data_folder
 from kagemusha.schema import Category, Integer, Real, Schema
-from kagemusha.sources import CodedSource
+from kagemusha.sources import CodesSource
 
 TABLES = ("adult", "isolet", "esr", "credit")
 IMAGES = ("mnist", "fashion")
@@ -35,14 +35,14 @@ class DataSet:
     told: str = ""
     """Which file it is, where that matters."""
 
-    def source(self) -> CodedSource:
+    def source(self) -> CodesSource:
         """The rows to learn from."""
         return coded(self.schema, self.train)
 
 
-def coded(schema: Schema, codes: Codes) -> CodedSource:
+def coded(schema: Schema, codes: Codes) -> CodesSource:
     """Rows of codes as a source."""
-    return CodedSource(schema, [np.ascontiguousarray(codes[:, i]) for i in range(codes.shape[1])])
+    return CodesSource(schema, codes.T)
 
 
 def load(name: str, *, fold: int = 0, folds: int = 10, credit: Path | None = None) -> DataSet:

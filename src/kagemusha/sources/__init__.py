@@ -1,4 +1,4 @@
-from kagemusha.sources.coded import CodedSource as CodedSource
+from kagemusha.sources.codes import CodesSource as CodesSource
 from kagemusha.sources.file import FileSource as FileSource
 from kagemusha.sources.frame import FrameSource as FrameSource
 from kagemusha.sources.open import open_source as open_source

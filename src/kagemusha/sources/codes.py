@@ -1,15 +1,15 @@
-"""A table whose rows are codes already: what games and experiments fit again and again, never a release."""
+"""A table that comes as codes already: images, and what games and experiments fit again and again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type
-from kagemusha.errors import UsageError
+from kagemusha.errors import DataError, UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
@@ -19,31 +19,36 @@ KEPT_CELLS = 1 << 23
 
 
 class CodesSource:
-    """Codes in memory, one row a record, one column a modelled column. Counts are remembered.
+    """Codes in memory, column by column; every row is a person of its own.
 
-    Every row stands for a person unless `persons` says whose it is.
+    With `remember`, counts are kept for the next fit of the same table.
     """
 
-    def __init__(self, schema: Schema, codes: Codes, persons: IntArray | None = None) -> None:
-        self._schema = schema
-        if codes.ndim != 2 or codes.shape[1] != len(schema.domain):
-            raise UsageError(f"codes have shape {codes.shape}, but the schema models {len(schema.domain)} columns")
-        types = [code_type(size) for size in schema.domain.sizes]
-        self._columns = [np.ascontiguousarray(codes[:, i], dtype=t) for i, t in enumerate(types)]
-        self._persons = persons
+    def __init__(
+        self, schema: Schema, columns: Iterable[Codes], *, name: str | None = None, remember: bool = False
+    ) -> None:
+        self._schema, self._name = schema, name
+        given = list(columns)
+        if len(given) != len(schema.domain):
+            raise UsageError(f"there are {len(given)} columns of codes, but the schema models {len(schema.domain)}")
+        self._columns: list[Codes] = []
+        for column, size in zip(given, schema.domain.sizes, strict=True):
+            if len(column) and not (int(column.min()) >= 0 and int(column.max()) < size):
+                raise DataError("a code lies outside its column's domain")
+            self._columns.append(np.ascontiguousarray(column, dtype=code_type(size)))
         self._kept: dict[Clique, IntArray] = {}
-        self._room = KEPT_CELLS
+        self._room = KEPT_CELLS if remember else 0
 
     def __repr__(self) -> str:
         return f"CodesSource(<private>, {len(self.domain)} columns)"
 
     @property
-    def name(self) -> None:
-        """A table in memory has no name of its own."""
-        return None
+    def name(self) -> str | None:
+        """What the table is known by; None in memory."""
+        return self._name
 
     def fingerprint(self) -> None:
-        """None: there is no file that could change."""
+        """None: the same rows may come in any order."""
 
     @property
     def schema(self) -> Schema:
@@ -75,8 +80,8 @@ class CodesSource:
         return len(self._columns[0])
 
     def records(self) -> tuple[list[Codes], IntArray]:
-        """All rows, and whose they are."""
-        return self._columns, np.arange(self.rows()) if self._persons is None else self._persons
+        """All rows, each a person of its own."""
+        return self._columns, np.arange(self.rows())
 
     def native_like(self) -> Any:
         """Codes came in; arrow tables go out."""

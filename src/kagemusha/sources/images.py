@@ -16,7 +16,7 @@ from kagemusha.arrays import IntArray
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.schema import Schema
 from kagemusha.schema.images import LABEL, image_shape
-from kagemusha.sources.coded import CodedSource
+from kagemusha.sources.codes import CodesSource
 
 
 def is_images(path: Path) -> bool:
@@ -24,7 +24,7 @@ def is_images(path: Path) -> bool:
     return path.suffix.lower() == ".npz" or path.is_dir()
 
 
-def open_images(path: Path, schema: Schema) -> CodedSource:
+def open_images(path: Path, schema: Schema) -> CodesSource:
     """The pictures of an .npz file (arrays x and y, or x_train and y_train) or of a folder of PNG files.
 
     In a folder, the label of a picture is the name of the folder inside it that it lies in. Errors name no picture's content.
@@ -32,19 +32,23 @@ def open_images(path: Path, schema: Schema) -> CodedSource:
     shape = image_shape(schema)
     if shape is None:
         raise SchemaError("the schema is not one of pictures; write one with `kagemusha schema images HEIGHT WIDTH`")
+    if schema.unit.column is not None:
+        raise SchemaError(
+            "pictures tell no persons apart: each is a person of its own, so the schema's unit has no column"
+        )
     x, y = _from_folder(path, shape) if path.is_dir() else _from_npz(path)
     if x.ndim == 3:
         x = x[..., None]
     if x.ndim != 4 or x.shape[1:] != shape or x.dtype != np.uint8:
         raise DataError(f"{path}: the schema declares pictures of {' × '.join(map(str, shape))} numbers from 0 to 255")
-    columns = [np.ascontiguousarray(c) for c in x.reshape(len(x), -1).T]
+    columns = list(x.reshape(len(x), -1).T)
     if LABEL in schema.domain:
         if y is None or y.shape != (len(x),) or y.dtype.kind not in "iu":
             raise DataError(f"{path}: the schema declares labels, but there is no array of whole numbers y beside x")
         # a label beyond the declared ones is counted with the first, as a table's would be
         classes = schema.domain.size(LABEL)
         columns.append(np.where((y >= 0) & (y < classes), y, 0).astype(np.int64))
-    return CodedSource(schema, columns, name=str(path.resolve()))
+    return CodesSource(schema, columns, name=str(path.resolve()))
 
 
 def _from_npz(path: Path) -> tuple[Any, Any]:

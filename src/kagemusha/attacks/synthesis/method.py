@@ -157,7 +157,7 @@ def _source(same: SameTable, key: WorldKey, schema: Schema | None, domain: str) 
         labels = tuple(f"v{code}" for code in codes)
         found.append(Category(column.name, categories=labels, out_of_domain="clip"))
     rows = np.column_stack([np.searchsorted(codes, world.codes[:, i]) for i, codes in enumerate(there)])
-    return CodesSource(Schema(found), rows)
+    return CodesSource(Schema(found), rows.T, remember=True)
 
 
 @lru_cache(maxsize=16)
