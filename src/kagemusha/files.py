@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 from pathlib import Path
 
 from kagemusha.errors import OutputError
@@ -12,10 +13,11 @@ from kagemusha.errors import OutputError
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is either complete or absent, also when the disk is full."""
-    part = path.with_name(path.name + ".part")
+    # a name of its own: two processes that write the same file must not take each other's part away
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
