@@ -9,7 +9,7 @@ is asked only for what its smaller sets do not say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
@@ -26,6 +26,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.reach import COUNTS
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import GroupedError, Interaction
+from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
@@ -67,6 +68,28 @@ LATER = 0.3
 """Then this share of what is left waits for what that look says."""
 
 
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What the looks at everything told: columns, and how far every pair is from independence. All of it released."""
+
+    marginals: Sequence[NoisyMarginal]
+    known: Gathered
+    queries: Sequence[Interaction]
+    """One for each pair."""
+    scores: NoisyVector | None
+    """None where there is no pair."""
+
+    @property
+    def pairs(self) -> list[Clique]:
+        """The pairs that were looked at."""
+        return [query.clique for query in self.queries]
+
+    @property
+    def errors(self) -> FloatArray:
+        """Their distances from independence, in records, with the noise taken into account."""
+        return np.zeros(0) if self.scores is None else shrunk(self.scores.values, self.scores.sigma)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kage(Synthesizer):
     """All Gaussian: columns, dependence of all pairs, then the interactions worth their noise.
@@ -95,24 +118,15 @@ class Kage(Synthesizer):
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Measure columns, look at all pairs, measure what pays, fit; where pairs are precise, go on to triples."""
         domain, rows = curator.domain, curator.public_rows()
-        pairs = self._pairs(domain)
-        shares = self._shares(domain)
-        progress("measuring columns", 0.0)
-        marginals = measure_columns(curator, shares["columns"] * curator.total)
-        if not pairs:
+        looks = self.looks(curator, progress=progress)
+        marginals, known, pairs = list(looks.marginals), looks.known, looks.pairs
+        if looks.scores is None:
             marginals += measure_columns(curator, curator.remaining)
-            alone = Gathered(domain, NoisyColumns.of(marginals, rows), {n: np.arange(domain.size(n)) for n in domain})
+            alone = replace(known, columns=NoisyColumns.of(marginals, rows))
             return _fitted(alone, alone.fit(max_cells=self.max_cells), marginals)
 
-        progress("looking at pairs", 0.1)
-        columns = NoisyColumns.of(marginals, rows)
-        typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
-        groups = {n: merge_rare(columns.table(n), ALONE * typical, most=self._most(domain)) for n in domain}
-        known = Gathered(domain, columns, groups)
-        (scores,) = curator.answer([_independence(known, pairs)], shares["scores"] * curator.total)
-        queries = [known.query(pair, typical) for pair in pairs]
-        errors = shrunk(scores.values, scores.sigma)
-        choice = self._choose(curator, known, queries, errors)
+        columns, groups, scores, errors = known.columns, known.groups, looks.scores, looks.errors
+        choice = self.choose(curator, looks)
         further = len(domain) > 2 and choice.predicted < PRECISE * columns.total * len(pairs)
 
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
@@ -120,7 +134,7 @@ class Kage(Synthesizer):
         if choice.columns > 0:
             marginals += measure_columns(curator, choice.columns * left)
             columns = NoisyColumns.of(marginals, rows)
-        chosen = [queries[i] for i in choice.pairs]
+        chosen = [looks.queries[i] for i in choice.pairs]
         measured = curator.answer(chosen, [share * left for share in choice.shares])
         known = Gathered(domain, columns, groups, measured)
         progress("fitting", 0.3)
@@ -143,6 +157,24 @@ class Kage(Synthesizer):
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
         return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, scores.values, scores.sigma, groups))
+
+    def looks(self, curator: Curator, *, progress: Progress = silent) -> Looks:
+        """The first two steps: every column, then the dependence of all pairs at once."""
+        domain = curator.domain
+        pairs = self._pairs(domain)
+        shares = self._shares(domain)
+        progress("measuring columns", 0.0)
+        marginals = measure_columns(curator, shares["columns"] * curator.total)
+        columns = NoisyColumns.of(marginals, curator.public_rows())
+        if not pairs:
+            return Looks(marginals, Gathered(domain, columns, {n: np.arange(domain.size(n)) for n in domain}), (), None)
+
+        progress("looking at pairs", 0.1)
+        typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
+        groups = {n: merge_rare(columns.table(n), ALONE * typical, most=self._most(domain)) for n in domain}
+        known = Gathered(domain, columns, groups)
+        (scores,) = curator.answer([_independence(known, pairs)], shares["scores"] * curator.total)
+        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
@@ -183,15 +215,28 @@ class Kage(Synthesizer):
         """Groups a column may have in the model, so few that the tables that share them out again stay within half the limit."""
         return max(1, self.max_cells // (2 * sum(domain.sizes)))
 
-    def _choose(self, curator: Curator, known: Gathered, queries: Sequence[Interaction], errors: FloatArray) -> Choice:
-        domain, left, total = curator.domain, curator.remaining, known.columns.total
+    def choose(
+        self,
+        curator: Curator,
+        looks: Looks,
+        *,
+        left: float | None = None,
+        importance: Callable[[Clique], float] | None = None,
+    ) -> Choice:
+        """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
+
+        `importance` says how much a pair counts: it may be made of anything that is released or public.
+        """
+        known, queries, errors = looks.known, looks.queries, looks.errors
+        domain, total = curator.domain, known.columns.total
+        left = curator.remaining if left is None else left
         raw = MEAN_ABSOLUTE * gaussian_sigma(curator.unit, left)
         sensitivity = np.array([curator.unit.sensitivity(q.reach).l2_squared for q in queries], dtype=np.float64)
         # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
         weights = np.sqrt(sensitivity / curator.unit.sensitivity(COUNTS).l2_squared)
-        importance = np.array([self._importance(q.clique) for q in queries])
+        counts = np.array([(importance or self._importance)(q.clique) for q in queries])
         sizes = np.array(domain.sizes, dtype=np.float64)
-        useful = np.where(sensitivity > 0, errors * importance, 0.0)
+        useful = np.where(sensitivity > 0, errors * counts, 0.0)
 
         # the error of two columns that determine each other is 2·N·(1 − 1/codes)
         most = np.array([2 * total * (1 - 1 / min(q.shape)) if min(q.shape) > 1 else 1.0 for q in queries])
@@ -202,7 +247,7 @@ class Kage(Synthesizer):
                 [q.clique for q in queries],
                 useful,
                 strengths,
-                np.maximum(weights * importance, 1e-9),
+                np.maximum(weights * counts, 1e-9),
                 GrowingTree(known.coarse, min(limit, self.max_cells - known.shared_out)).add,
                 noise=KEPT * raw,
                 column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
