@@ -114,6 +114,28 @@ def test_deterministic():
     assert first.losses == second.losses
 
 
+def test_printed_weights_are_those_of_the_paper():
+    """Σ ‖p − y‖²/σ, each repeated measurement with its own term, against a general-purpose solver."""
+    cliques = [("a", "b"), ("b", "c"), ("a", "b")]
+    table = truth(cliques[:2], 200.0, SMALL)
+    measurements = [
+        measure(SMALL, table, [c], s, seed=i)[0] for i, (c, s) in enumerate(zip(cliques, (3.0, 12.0, 20.0)))
+    ]
+    settings = {"total": 200, "stop_at_least_risk": False, "tolerance": 1e-9, "max_steps": 20_000}
+    found = estimate(SMALL, measurements, power=1, **settings).model
+
+    def objective(z):
+        p = np.exp(z - z.max())
+        p = (200 * p / p.sum()).reshape(SMALL.sizes)
+        return sum(((marginal(SMALL, p, m.clique) - m.values) ** 2).sum() / m.sigma for m in measurements)
+
+    best = min(minimize(objective, np.random.default_rng(s).normal(size=12), method="BFGS").fun for s in range(3))
+    reached = sum(((found.project(m.clique) - m.values) ** 2).sum() / m.sigma for m in measurements)
+    assert reached == pytest.approx(best, rel=1e-3)
+    other = estimate(SMALL, measurements, **settings).model
+    assert sum(((other.project(m.clique) - m.values) ** 2).sum() / m.sigma for m in measurements) > 1.01 * best
+
+
 def test_repeated_measurements_count_by_inverse_variance():
     a = Measurement(("a",), np.array([10.0, 0.0, 2.0]), 1.0)
     b = Measurement(("a",), np.array([20.0, 5.0, 2.0]), 2.0)

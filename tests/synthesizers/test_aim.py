@@ -116,6 +116,7 @@ def test_gaussian_selection_is_accounted_by_gaussian_dp() -> None:
         ({"degree": 0}, "degree must be at least 1"),
         ({"rounds": 0}, "rounds must be at least 1"),
         ({"noise": "cauchy"}, "noise must be"),
+        ({"weights": "none"}, "weights must be"),
         ({"max_megabytes": 0}, "max_megabytes must be greater than 0"),
     ],
 )
@@ -172,6 +173,15 @@ def test_stored_answers_replay_the_run_without_reading(name: str) -> None:
         np.testing.assert_array_equal(
             first.fitted.generator.project((name_,)), again.fitted.generator.project((name_,))
         )
+
+
+def test_printed_weights_change_the_fit_and_nothing_before_it() -> None:
+    ours, printed = (run(AIM(weights=weights), DOMAIN, CODES, BUDGET).fitted for weights in ("variance", "paper"))
+    columns = len(DOMAIN)
+    for a, b in zip(ours.measurements[:columns], printed.measurements[:columns], strict=True):
+        np.testing.assert_array_equal(a.values, b.values)
+    assert not np.allclose(ours.generator.project(("a", "b")), printed.generator.project(("a", "b")))
+    assert two_way_error(printed) < 1.5 * two_way_error(ours)
 
 
 def test_the_family_is_one_engine() -> None:

@@ -46,7 +46,7 @@ class Estimate:
 
     model: MarkovField
     loss: float
-    """Σ ‖p_r − y_r‖² / σ_r² of the model."""
+    """Σ ‖p_r − y_r‖² / σ_r² of the model (over σ_r where `power` is 1)."""
     losses: tuple[float, ...]
     """The loss after each accepted step."""
     steps: int
@@ -66,9 +66,13 @@ def estimate(
     stop_at_least_risk: bool = True,
     tolerance: float = 0.01,
     max_steps: int = 4000,
+    power: int = 2,
     progress: Progress | None = None,
 ) -> Estimate:
     """The Markov field over the measured cliques that minimises Σ ‖p_r − y_r‖² / σ_r².
+
+    With `power` 1 measurements are weighed by 1/σ_r instead, as AIM's authors print and code it; the least-risk stop
+    knows the noise of the weight 1/σ² alone.
 
     Measurements of the same clique are merged; what any of the structural zeros rules out is ruled out. `total` is public if given, else the minimum-variance combination
     of the measurements' sums, at least 1. `warm_start` hands over the potentials of cliques measured again.
@@ -79,16 +83,19 @@ def estimate(
     `tolerance` of itself, and after `max_steps` belief-propagation passes at the latest. Deterministic. Raises
     `ModelTooLarge` before allocating anything.
     """
-    merged = merge(domain, measurements)
+    if power not in (1, 2) or (power == 1 and stop_at_least_risk):
+        raise ValueError(f"power must be 2, or 1 without the least-risk stop, got {power}")
+    given = list(measurements)
+    merged = merge(domain, given, power=power)
     walls = _walls(domain, structural_zeros)
     cliques = tuple(dict.fromkeys([*merged, *walls]))
     tree = junction_tree(domain, cliques, max_cells=max_cells)
-    count = estimate_total(merged.values()) if total is None else max(1.0, float(total))
+    count = estimate_total(merge(domain, given).values()) if total is None else max(1.0, float(total))
 
     inference = BeliefPropagation(tree, cliques)
     wall = inference.pack(walls)
     target = inference.pack({c: m.values / count for c, m in merged.items()})
-    weight = inference.spread([(count / merged[c].sigma) ** 2 if c in merged else 0.0 for c in cliques])
+    weight = inference.spread([count**2 * merged[c].sigma ** -power if c in merged else 0.0 for c in cliques])
     weight[np.isneginf(wall)] = 0.0
     start = twin = np.zeros(inference.size)
     if warm_start is not None:
@@ -149,8 +156,11 @@ def _signs(domain: Domain, clique: Clique) -> FloatArray:
     return np.where(rng.integers(0, 2, size=domain.shape(clique)) == 1, 1.0, -1.0)
 
 
-def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, Measurement]:
-    """One measurement a clique: repeated ones are averaged by inverse variance."""
+def merge(domain: Domain, measurements: Iterable[Measurement], *, power: int = 2) -> dict[Clique, Measurement]:
+    """One measurement a clique: repeated ones are averaged by 1/σ^`power`, the inverse variance unless told otherwise.
+
+    Its σ stands for the weight of all of them together, which is their standard deviation for `power` 2 alone.
+    """
     sums: dict[Clique, tuple[FloatArray, float]] = {}
     for m in measurements:
         values = np.asarray(m.values, dtype=np.float64)
@@ -160,10 +170,10 @@ def merge(domain: Domain, measurements: Iterable[Measurement]) -> dict[Clique, M
             )
         if not np.isfinite(values).all():
             raise ValueError(f"measurement over {m.clique} has values that are not finite")
-        precision = max(m.sigma, SMALLEST_SIGMA) ** -2
+        precision = max(m.sigma, SMALLEST_SIGMA) ** -power
         weighted, known = sums.get(m.clique, (np.zeros_like(values), 0.0))
         sums[m.clique] = (weighted + precision * values, known + precision)
-    return {c: Measurement(c, weighted / known, known**-0.5) for c, (weighted, known) in sums.items()}
+    return {c: Measurement(c, weighted / known, known ** (-1 / power)) for c, (weighted, known) in sums.items()}
 
 
 def estimate_total(measurements: Iterable[Measurement]) -> float:

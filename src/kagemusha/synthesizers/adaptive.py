@@ -61,6 +61,11 @@ class Adaptive(Synthesizer):
         """Cells of the largest junction tree allowed, at eight bytes a cell."""
         return int(self.max_megabytes * 1e6 / 8)
 
+    @property
+    def power(self) -> int:
+        """A measurement is weighed by 1/σ to this power in the fit: 2 is least squares of Gaussian noise."""
+        return 2
+
     def candidates(self, domain: Domain) -> Candidates:
         """Everything a round may measure; raises `ModelTooLarge` from the declared domain alone."""
         workload = workload_of(domain, self.workload, self.degree, self.target, self.emphasis)
@@ -146,4 +151,5 @@ class Adaptive(Synthesizer):
             # AIM is the least-squares fit; stopping before it (at the least estimated risk) helps on Adult, hurts on Bank
             stop_at_least_risk=False,
             tolerance=tolerance,
+            power=self.power,
         ).model
