@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.record_sums import (
     BESIDE,
     DIAGONAL,
@@ -114,3 +115,32 @@ def test_clipping_is_by_class() -> None:
     free = np.linalg.norm(CENTRED.free(columns, slice(0, 300)), axis=1)
     short = free < CENTRED.radius[columns[3]]
     assert (lengths[~short] > 0.99 * LATTICE).all()
+
+
+WIDE = Schema([Integer(f"n{i}", lower=0, upper=255) for i in range(180)])
+
+
+@pytest.mark.parametrize("kernel", [False, True], ids=["basis", "kernel"])
+def test_a_record_is_the_same_to_the_last_bit_in_any_company(kernel: bool) -> None:
+    rng = np.random.default_rng(5)
+    features, width = features_of(WIDE), 180
+    columns = [rng.integers(0, 256, 1000).astype(np.int32) for _ in range(width)]
+    turn = rng.normal(0, 3, (width, 20))
+    if kernel:
+        vectors: Vectors = KernelVectors(
+            features, range(width), radius=np.ones(1), directions=turn, phases=rng.uniform(0, 6, 20)
+        )
+    else:
+        vectors = Vectors(features, range(width), np.ones(1), centre=rng.normal(0, 0.4, (1, width)), basis=turn)
+    whole = vectors.free(columns, slice(0, 1000))
+    plain = vectors.raw(columns, slice(0, 1000)) @ turn.astype(np.float32)
+    alike = True
+    for rows in (1, 2, 3, 17, 100, 333, 999):
+        few = [c[:rows] for c in columns]
+        assert (vectors.free(few, slice(0, rows)) == whole[:rows]).all()
+        alike &= bool(((vectors.raw(few, slice(0, rows)) @ turn.astype(np.float32)) == plain[:rows]).all())
+    assert not alike, "a plain product must show what this test looks for"
+    centre = np.zeros(width) if vectors.centre is None else vectors.centre[0]
+    exact = (vectors.raw(columns, slice(0, 1000)).astype(np.float64) - centre) @ turn
+    if not kernel:
+        assert np.abs(exact - whole).max() < 1e-3

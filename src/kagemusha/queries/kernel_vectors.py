@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray
-from kagemusha.queries.record_sums import Vectors
+from kagemusha.queries.record_sums import Vectors, exact_product
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,5 +30,5 @@ class KernelVectors(Vectors):
 
     def mapped(self, features: FloatArray) -> FloatArray:
         """The cosines of rows of features."""
-        angles = features.astype(np.float32) @ self.directions.astype(np.float32) + self.phases.astype(np.float32)
+        angles = exact_product(features, self.directions) + self.phases
         return np.asarray(math.sqrt(2 / self.width) * np.cos(angles))

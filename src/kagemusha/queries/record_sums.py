@@ -3,10 +3,15 @@
 A record becomes a vector of whole numbers of bounded norm, by a rule made of public and released numbers alone; the
 answer is the sum of these vectors. The vector is scaled down to its norm bound where it is longer, and rounded towards
 zero, which makes no vector longer. So the bound holds to the last bit, and sums of integers are exact.
+
+A record's vector must be the same to the last bit whoever else is in the table. A matrix product of plain floats is not: its
+last digits hang on how many rows are multiplied at once. So features, centres and bases are whole numbers of so few
+digits that every sum of products is exact in doubles, in any order.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +36,28 @@ DIAGONAL, BESIDE = 5, 7
 
 BLOCK = 1 << 22
 """Numbers worked on at a time."""
+
+FINE = 2**16
+"""Steps of a feature minus its centre; features are multiples of 1/STEPS, centres are rounded to these steps."""
+
+FURTHEST = 4
+"""No centre is taken to lie further out: features lie within −1 and 1."""
+
+
+def on_lattice(centre: FloatArray) -> FloatArray:
+    """A centre in whole steps of 1/FINE, so that subtracting it from features is exact, in floats, too."""
+    return np.asarray(np.rint(np.clip(centre, -FURTHEST, FURTHEST) * FINE) / FINE)
+
+
+def exact_product(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
+    """The product, where no row of the answer hangs on any other: sums of products of whole numbers below 2⁵³.
+
+    `vectors` are multiples of 1/FINE no larger than FURTHEST + 1; `matrix` is rounded to as many digits as that leaves.
+    """
+    digits = 53 - math.ceil(math.log2(FINE * (FURTHEST + 1))) - math.ceil(math.log2(max(2, len(matrix)))) - 1
+    largest = float(np.abs(matrix).max(initial=0.0)) or 1.0
+    unit = 2.0 ** (math.ceil(math.log2(largest)) - digits)
+    return np.asarray((vectors.astype(np.float64) * FINE) @ np.rint(matrix / unit) * (unit / FINE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +117,8 @@ class Vectors:
         vectors = self.raw(columns, rows)
         if self.centre is not None:
             whose = self.labels(columns, rows) if len(self.centre) > 1 else np.zeros(len(vectors), dtype=np.int64)
-            vectors -= self.centre.astype(np.float32)[whose]
-        return vectors if self.basis is None else vectors @ self.basis.astype(np.float32)
+            vectors -= on_lattice(self.centre).astype(np.float32)[whose]
+        return vectors if self.basis is None else exact_product(vectors, self.basis)
 
     def whole(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
         """The vectors in whole steps of the lattice (as doubles), none longer than LATTICE."""
