@@ -12,7 +12,7 @@ from kagemusha.neural.wishart import wishart_noise
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureQuery, MixtureScatter, MixtureSizes
-from kagemusha.queries.record_sums import Vectors
+from kagemusha.queries.record_vectors import Vectors
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.schema.features import features_of

@@ -12,13 +12,12 @@ from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.record_sums import (
     BESIDE,
     DIAGONAL,
-    LATTICE,
     ClassSums,
     NormCounts,
     RecordQuery,
     Scatter,
-    Vectors,
 )
+from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.schema.features import features_of
@@ -84,7 +83,7 @@ def test_sums_are_exact_in_any_order_and_in_any_pieces(query: RecordQuery, monke
     assert whole.dtype == np.int64
     assert len(whole) == query.entries
     assert (query.total([c[order] for c in columns]) == whole).all()
-    monkeypatch.setattr("kagemusha.queries.record_sums.BLOCK", 64)
+    monkeypatch.setattr("kagemusha.queries.record_vectors.BLOCK", 64)
     assert (query.total(columns) == whole).all()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray
-from kagemusha.queries.record_sums import Vectors, exact_product
+from kagemusha.queries.record_vectors import Vectors, exact_product
 
 
 @dataclass(frozen=True, eq=False)

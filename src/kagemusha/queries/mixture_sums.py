@@ -14,7 +14,8 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.neural.mixture import Mixture
-from kagemusha.queries.record_sums import BESIDE, DIAGONAL, LATTICE, RecordQuery
+from kagemusha.queries.record_sums import BESIDE, DIAGONAL, RecordQuery
+from kagemusha.queries.record_vectors import LATTICE
 from kagemusha.queries.scores import NoisyVector
 
 Shape = Literal["diagonal", "full"]

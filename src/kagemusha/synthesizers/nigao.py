@@ -20,7 +20,8 @@ from kagemusha.models.normal import Place
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.record_sums import LATTICE, ClassSums, NormCounts, Scatter, Vectors
+from kagemusha.queries.record_sums import ClassSums, NormCounts, Scatter
+from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of

@@ -12,7 +12,8 @@ from kagemusha.neural.factors import Factors
 from kagemusha.neural.wishart import REASON, wishart_noise
 from kagemusha.progress import Progress
 from kagemusha.queries.query import Counts
-from kagemusha.queries.record_sums import BESIDE, DIAGONAL, LATTICE, RecordQuery, Scatter
+from kagemusha.queries.record_sums import BESIDE, DIAGONAL, RecordQuery, Scatter
+from kagemusha.queries.record_vectors import LATTICE
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.release.training import Learner, TrainingSchedule

@@ -18,7 +18,8 @@ from kagemusha.neural.learners import Projection
 from kagemusha.neural.mixture import Mixture, mixture_of
 from kagemusha.progress import Progress
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureScatter, MixtureSizes
-from kagemusha.queries.record_sums import LATTICE, ClassSums, NormCounts, Scatter, Vectors
+from kagemusha.queries.record_sums import ClassSums, NormCounts, Scatter
+from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.schema.features import Features
 from kagemusha.synthesizers.deep.asking import Asking
 from kagemusha.synthesizers.deep.spending import GaussianStep, norm_of
