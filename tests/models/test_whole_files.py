@@ -10,6 +10,7 @@ import pytest
 from kagemusha import files
 from kagemusha.errors import OutputError
 from kagemusha.models import folder as bundle
+from kagemusha.models import table_file
 
 
 def stopped(*_: object) -> None:
@@ -22,7 +23,7 @@ def test_ctrl_c_in_the_middle_of_a_file_leaves_nothing(tmp_path: Path, monkeypat
         files.write_whole(tmp_path / "model.kage", b"half")
     monkeypatch.setattr(Path, "replace", stopped)
     with pytest.raises(KeyboardInterrupt):
-        bundle.write_table(pa.table({"a": [1, 2]}), tmp_path / "table.csv")
+        table_file.write_table(pa.table({"a": [1, 2]}), tmp_path / "table.csv")
     assert list(tmp_path.iterdir()) == []
 
 

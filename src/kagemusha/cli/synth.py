@@ -217,8 +217,8 @@ def sample(
     import numpy as np
 
     from kagemusha.models.model import load_model
-    from kagemusha.models.table_file import find_formulas, write_table
-    from kagemusha.models.table_file import spreadsheet_safe as escaped
+    from kagemusha.models.stream import stream
+    from kagemusha.models.table_file import find_formulas, write_tables
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
@@ -232,14 +232,11 @@ def sample(
     require_csv(kind, spreadsheet_safe)
     loaded = load_model(model)
     with progress_bar(quiet=as_json) as progress:
-        table = loaded.sample(
-            rows, rng=np.random.default_rng(seed), where=where, like="pyarrow", progress=part(progress, 0.0, 0.7)
-        )
-        progress("writing", 0.7)
-        write_table(escaped(table) if spreadsheet_safe else table, out)
+        drawn = stream(loaded, rows, rng=np.random.default_rng(seed), where=where, progress=progress)
+        written = write_tables(drawn, out, safe=spreadsheet_safe)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(loaded.schema).in_words())
     if as_json:
-        say_json({"file": str(out), "rows": table.num_rows})
+        say_json({"file": str(out), "rows": written})
     else:
-        say(f"{plain(out)}: {table.num_rows:,} doubles")
+        say(f"{plain(out)}: {written:,} doubles")

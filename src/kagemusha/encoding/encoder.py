@@ -68,12 +68,13 @@ class Encoder:
         rng: np.random.Generator,
         like: Any = "pandas",
         within: Mapping[str, Span] | None = None,
+        first: int = 0,
     ) -> Any:
         """A table of the codes: columns, types, formats and gaps of the schema; dropped columns are absent.
 
         `like` is "pandas", "polars", "pyarrow", or a frame whose library to use; types follow from the schema alone,
         since those of a frame hang on single records. Values are drawn uniformly inside their bins with `rng`, or
-        inside the parts of them that `within` gives for some columns.
+        inside the parts of them that `within` gives for some columns. Made-up identifiers go on after the `first` ones.
         """
         if codes.ndim != 2 or codes.shape[1] != len(self.domain):
             raise UsageError(f"codes need two axes and {len(self.domain)} columns, got shape {codes.shape}")
@@ -85,7 +86,7 @@ class Encoder:
                     column, codes[:, axis].astype(np.int64), rng=rng, within=(within or {}).get(column.name)
                 )
             elif isinstance(column, Surrogate):
-                arrays[column.name] = _surrogates(column, len(codes))
+                arrays[column.name] = _surrogates(column, first, len(codes))
         kept: list[Column] = [column for column in self.schema if not isinstance(column, Drop)]
         return build_frame(arrays, kept, like)
 
@@ -152,7 +153,9 @@ def _measured(column: Measured, codes: IntArray, rng: np.random.Generator, withi
     return pa.array(texts, type=pa.string()).take(indices)
 
 
-def _surrogates(column: Surrogate, rows: int) -> Any:
+def _surrogates(column: Surrogate, first: int, rows: int) -> Any:
     import pyarrow as pa
 
-    return pa.array([f"{column.prefix}{i:0{column.digits}d}" for i in range(1, rows + 1)], type=pa.string())
+    return pa.array(
+        [f"{column.prefix}{i:0{column.digits}d}" for i in range(first + 1, first + rows + 1)], type=pa.string()
+    )

@@ -11,5 +11,7 @@ from kagemusha.graphical.junction_tree import junction_tree as junction_tree
 from kagemusha.graphical.junction_tree import tree_cells as tree_cells
 from kagemusha.graphical.markov_field import MarkovField as MarkovField
 from kagemusha.graphical.refined_sampling import sample_refined as sample_refined
+from kagemusha.graphical.sampling import Tables as Tables
+from kagemusha.graphical.sampling import rounded_tables as rounded_tables
 from kagemusha.graphical.sampling import sample_iid as sample_iid
 from kagemusha.graphical.sampling import sample_rounded as sample_rounded

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 
-import numpy as np
-
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory
 from kagemusha.certificate.keys import SigningKey
@@ -20,7 +18,8 @@ from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
 from kagemusha.files import sha256, write_whole
 from kagemusha.models.model import Model
-from kagemusha.models.table_file import SAFE, spreadsheet_safe, write_table
+from kagemusha.models.stream import stream
+from kagemusha.models.table_file import SAFE, write_tables
 from kagemusha.progress import Progress, part, silent
 
 _PROBE = 1 << 16
@@ -49,9 +48,8 @@ def write_bundle(
         model = changed(model, certificate=told)
     with _whole_folder(folder) as fresh:
         name = f"synthetic.{file_kind}"
-        table = model.sample(rows, rng=np.random.default_rng(), like="pyarrow", progress=part(progress, 0.0, 0.6))
-        progress("writing", 0.6)
-        write_table(spreadsheet_safe(table) if safe else table, fresh / name)
+        write_tables(stream(model, rows, progress=part(progress, 0.0, 0.9)), fresh / name, safe=safe)
+        progress("writing", 0.9)
         model.schema.save(fresh / SCHEMA)
         model.save(fresh / MODEL)
         for other, content in (extra or {}).items():

@@ -17,7 +17,7 @@ from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models import parts
-from kagemusha.models.conditions import read_where
+from kagemusha.models.conditions import Group, read_where
 from kagemusha.models.file import read_model, write_model
 from kagemusha.models.generator import Evidence, Generator, PairScores, Round
 from kagemusha.models.generators import MOST_TREE_CELLS, load_generator
@@ -29,6 +29,18 @@ from kagemusha.schema.domain import Clique, Domain
 
 MAX_ROWS = 10**9
 """The longest synthetic table that may be asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """What every row must fulfil: groups of columns with the combinations of codes that are allowed."""
+
+    groups: Sequence[Group] = ()
+
+    @property
+    def evidence(self) -> Evidence:
+        """The same for a generator."""
+        return {group.clique: group.weights() for group in self.groups}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +85,23 @@ class Model:
         self, rows: int | None = None, *, rng: np.random.Generator | None = None, where: Evidence | None = None
     ) -> IntArray:
         """Synthetic rows as codes."""
-        count = self.rows if rows is None else rows
-        if not (isinstance(count, int | np.integer) and 1 <= count <= MAX_ROWS):
-            raise UsageError(f"rows must be a whole number of at least 1 and at most {MAX_ROWS:,}, got {count}")
-        return self.generator.sample(int(count), rng=rng or np.random.default_rng(), where=where)
+        count = checked_rows(self.rows if rows is None else rows)
+        return self.generator.sample(count, rng=rng or np.random.default_rng(), where=where)
+
+    def condition(self, where: str | None) -> Condition:
+        """What a condition in words asks of rows."""
+        return Condition(read_where(where, self.schema) if where else [])
+
+    def decoded(
+        self, codes: IntArray, condition: Condition, *, rng: np.random.Generator, like: Any = None, first: int = 0
+    ) -> Any:
+        """The table of some codes drawn under a condition; `first` is how many rows of it came before."""
+        within: dict[str, Span] = {}
+        for group in condition.groups:
+            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], rng)
+        return Encoder(self.schema).decode(
+            codes, rng=rng, like=self.like if like is None else like, within=within, first=first
+        )
 
     def sample(
         self,
@@ -98,15 +123,10 @@ class Model:
         if rng is not None and seed is not None:
             raise UsageError("give seed or rng, not both: either decides what is drawn")
         progress("drawing doubles", 0.0)
-        groups = read_where(where, self.schema) if where else []
-        codes = self.sample_codes(rows, rng=generator, where={group.clique: group.weights() for group in groups})
+        condition = self.condition(where)
+        codes = self.sample_codes(rows, rng=generator, where=condition.evidence)
         progress("decoding", 0.75)
-        within: dict[str, Span] = {}
-        for group in groups:
-            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], generator)
-        return Encoder(self.schema).decode(
-            codes, rng=generator, like=self.like if like is None else like, within=within
-        )
+        return self.decoded(codes, condition, rng=generator, like=like)
 
     def save(self, path: str | Path) -> None:
         """Write the model: JSON and arrays, no code."""
@@ -172,3 +192,10 @@ def _checked(seed: int | None) -> int | None:
     if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
         return seed
     raise UsageError(f"seed must be a whole number of at least 0, got {seed}")
+
+
+def checked_rows(rows: Any) -> int:
+    """A number of rows that a table may have; a `UsageError` otherwise."""
+    if not (isinstance(rows, int | np.integer) and 1 <= rows <= MAX_ROWS):
+        raise UsageError(f"rows must be a whole number of at least 1 and at most {MAX_ROWS:,}, got {rows}")
+    return int(rows)

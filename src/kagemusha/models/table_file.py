@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ _NUMBER = r"[+-]?[0-9]+([.,][0-9]+)?"
 """A cell that is a plain number is no formula, whatever sign it begins with."""
 
 _MOST_HEADER = 1 << 22
+
+BATCH = 122_880
+"""Rows handed to the writer at a time: those of one row group of its Parquet files."""
 
 SAFE = (
     "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
@@ -113,26 +116,68 @@ def escaped(text: str) -> str:
 
 def write_table(table: Any, path: Path) -> None:
     """Write an arrow table as CSV or Parquet, by the file's ending; whole or not at all."""
+    write_tables(iter([table]), path)
+
+
+def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> int:
+    """Write arrow tables of one schema as one file, each as it comes, and say how many rows they had.
+
+    The file is complete or absent. With `safe`, what a spreadsheet would take for a formula is escaped.
+    """
     import duckdb
+    import pyarrow as pa
 
     form = "FORMAT parquet" if path.suffix.lower() == ".parquet" else "FORMAT csv, HEADER true"
     part = path.with_name(path.name + ".part")
+    feed = _Feed(tables, safe)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect() as connection:
-            connection.register("doubles", table)
+        with duckdb.connect(config={"memory_limit": "1GB", "temp_directory": ""}) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
             # DuckDB quotes only what needs it, as most spreadsheets and the original files do
             connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
         part.replace(path)
-    except (duckdb.Error, OSError) as error:
+    except BaseException as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+        if feed.error is not None:  # what went wrong while drawing, not what DuckDB made of it
+            raise feed.error from None
+        if not isinstance(error, duckdb.Error | OSError):
+            raise
         reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
         raise OutputError(f"{path}: could not be written ({reason})") from None
-    except BaseException:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
+    return feed.rows
+
+
+class _Feed:
+    """Batches of tables as a writer asks for them."""
+
+    def __init__(self, tables: Iterator[Any], safe: bool) -> None:
+        self._tables, self._safe = tables, safe
+        self._first = self._next()
+        self.schema = self._first.schema
+        self.rows = 0
+        self.error: BaseException | None = None
+
+    def _next(self) -> Any:
+        table = next(self._tables)
+        return spreadsheet_safe(table) if self._safe else table
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            table, self._first = self._first, None
+            while True:
+                self.rows += table.num_rows
+                yield from table.to_batches(max_chunksize=BATCH)
+                table = self._next()
+        except StopIteration:
+            return
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.error = error
+            raise
 
 
 def table_check(path: Path, schema: Schema) -> Check:
