@@ -119,7 +119,8 @@ def test_printed_weights_are_those_of_the_paper():
     cliques = [("a", "b"), ("b", "c"), ("a", "b")]
     table = truth(cliques[:2], 200.0, SMALL)
     measurements = [
-        measure(SMALL, table, [c], s, seed=i)[0] for i, (c, s) in enumerate(zip(cliques, (3.0, 12.0, 20.0)))
+        measure(SMALL, table, [c], s, seed=i)[0]
+        for i, (c, s) in enumerate(zip(cliques, (3.0, 12.0, 20.0), strict=True))
     ]
     settings = {"total": 200, "stop_at_least_risk": False, "tolerance": 1e-9, "max_steps": 20_000}
     found = estimate(SMALL, measurements, power=1, **settings).model
