@@ -9,7 +9,6 @@ import pytest
 
 from kagemusha import files
 from kagemusha.errors import OutputError
-from kagemusha.models import folder as bundle
 from kagemusha.models import table_file
 
 
