@@ -20,7 +20,7 @@ from kagemusha.certificate.signature import Trust
 from kagemusha.certificate.verify import open_certificate
 from kagemusha.errors import DataError, UsageError, VerifyError
 from kagemusha.ledger import Ledger, open_ledger
-from kagemusha.models.folder import require_replaceable, write_bundle
+from kagemusha.models.folder import add_to_bundle, require_replaceable, write_bundle
 from kagemusha.models.model import Model, load_model
 from kagemusha.models.pictures import picture_files
 from kagemusha.models.verify import verify_release
@@ -31,6 +31,9 @@ from kagemusha.schema import Schema
 from kagemusha.synthesizers.fit import fit as _fit
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
+
+JUDGING = "doubles and certificate are written; judging them"
+"""What `publish` tells when the release is whole and only its quality statement is missing."""
 
 
 def fit(
@@ -128,6 +131,9 @@ def publish(
 ) -> Certificate:
     """Write the release folder: doubles (csv or parquet), certificate, quality statement, schema and model.
 
+    The release is whole, and its certificate in the `ledger`, before the quality statement is worked out; then that is added to it.
+    Whatever stops the second half leaves a valid release without those pages.
+
     Returns the certificate bound to these files. The `ledger` of the fit then remembers which certificate went out, so
     that `verify --ledger` can tell it from another. `replace` lets it take the place of an earlier release. `sign` is a
     private key (see `kagemusha key new`) that signs all files. With `spreadsheet_safe`, texts of a CSV that a
@@ -140,22 +146,28 @@ def publish(
     signer = None if sign is None else load_signing_key(Path(sign))
     where = Path(folder)
     require_replaceable(where, replace=replace)
-    progress("judging", 0.0)
+    book = open_ledger(Path(ledger)) if isinstance(ledger, str | PathLike) else ledger
+
+    def remember(certificate: Certificate) -> None:
+        if book is not None:
+            book.close_release(certificate.release, certificate.digest())
+
     certificate = write_bundle(
         model,
         where,
         rows=rows,
         file_kind=file_kind,
         replace=replace,
-        extra={**quality_files(model, rows=rows), **picture_files(model)},
+        extra=picture_files(model),
         safe=spreadsheet_safe,
         signer=signer,
-        progress=part(progress, 0.6, 1.0),
+        progress=part(progress, 0.0, 0.4),
     )
-    if ledger is not None:
-        book = open_ledger(Path(ledger)) if isinstance(ledger, str | PathLike) else ledger
-        book.close_release(certificate.release, certificate.digest())
-    return certificate
+    remember(certificate)
+    progress(JUDGING, 0.4)
+    judged = quality_files(model, rows=rows, progress=part(progress, 0.4, 0.95))
+    progress("certifying", 0.95)
+    return add_to_bundle(where, certificate, judged, signer=signer, before=remember)
 
 
 def load(path: str | PathLike[str]) -> Model:

@@ -20,6 +20,7 @@ from kagemusha.cli.options import (
 )
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
+from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
 from kagemusha.ledger.sqlite import SQLiteLedger
 from kagemusha.privacy.unit import Adjacency
 
@@ -186,8 +187,6 @@ def close(
 
     What was charged stays spent. The release cannot be gone on with afterwards; another --key makes another one.
     """
-    from kagemusha.privacy.filter import UNIT
-
     where = _open(ledger_path(ledger, data)).path
     book = SQLiteLedger(where)
     known = {r.id: r for r in book.releases()}
@@ -195,12 +194,12 @@ def close(
         raise LedgerError(f"ledger {where}: no release {release!r}; `kagemusha ledger show` lists them")
     one = known[release]
     if one.closed:
-        say(plain(f"{release} is closed already; it took ρ = {one.charged / UNIT:.4g}"))
+        say(plain(f"{release} is closed already; it took {_epsilon(one, one.charged)}"))
         return
     book.close_release(release)
     # another process may have charged a last step meanwhile
     charged = next(r.charged for r in book.releases() if r.id == release)
-    told = f"ρ = {charged / UNIT:.4g} stays spent, ρ = {(one.reserved - charged) / UNIT:.4g} went back"
+    told = f"{_epsilon(one, charged)} stays spent of the {_epsilon(one, one.reserved)} that it had reserved; the rest went back"
     say(plain(f"{release} is closed: {told if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"))
 
 
@@ -224,6 +223,21 @@ def export(
     else:
         write_whole(out, (json_text(content) + "\n").encode())
         say(plain(f"{out}: {len(content['releases'])} releases of ledger {book.path}"))
+
+
+def _epsilon(release: ReleaseRecord, units: int) -> str:
+    """What so many units of a release are worth alone, as people read it."""
+    from kagemusha.ledger.cap import Cap
+    from kagemusha.privacy.budget import Budget
+
+    if not units:
+        return "ε = 0"
+    budget = Budget(release.epsilon, release.delta, release.unit.relation, release.unit.rows)
+    rule = Cap(release.dataset, release.policy, budget).for_release(release.accounting).rule
+    worth = (
+        math.inf if rule is None else rule.epsilon(reserved_spend(release.accounting, units, release.schedule), budget)
+    )
+    return f"ε = {worth:.3g}"
 
 
 def _open(ledger: Path) -> SQLiteLedger:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kagemusha.cli.caps import cap_told, first_cap_in_words, settle_cap
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -26,7 +30,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
-from kagemusha.progress import part
+from kagemusha.progress import Progress, part
 from kagemusha.synthesizers.registry import DEFAULT, names
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
@@ -53,6 +57,13 @@ def synth(
         str | None, typer.Option(help="Name of the data set in the ledger; by default its path.")
     ] = None,
     policy: Policy = "default",
+    cap: Annotated[
+        float | None,
+        typer.Option(
+            help="The most ε that all releases of this data set may cost together; set before the first one. Without it the first "
+            "release's own ε becomes the cap."
+        ),
+    ] = None,
     key: Annotated[str, typer.Option(help="Name of this release; another key makes (and pays for) another one.")] = "",
     seed: Annotated[
         int | None, typer.Option(help="For experiments: reproducible noise. The result is a simulation, not a release.")
@@ -91,6 +102,7 @@ def synth(
     from kagemusha.certificate.keys import load_signing_key
     from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.door import publish
+    from kagemusha.ledger.cap import Cap
     from kagemusha.ledger.sqlite import SQLiteLedger
     from kagemusha.models.folder import require_replaceable, require_writable
     from kagemusha.models.table_file import find_formulas
@@ -106,6 +118,8 @@ def synth(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+    if cap is not None and not epsilon <= cap:
+        raise UsageError(f"--cap must be at least --epsilon ({epsilon:g}), got {cap:g}: this release would pass it")
     synthesizer = create(method, **parse_options(option))
     check_rows(rows)
     check_seed(seed)
@@ -137,31 +151,36 @@ def synth(
     near = witnesses_near(data, folder, witness)
     if where.exists():
         SQLiteLedger(where, read_only=True, witnesses=near).close()  # an older copy is refused before anything is made
+    name = dataset or str(data.resolve())
+    capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
+    known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)
     with progress_bar(quiet=as_json) as progress:
         model = fit(
             synthesizer,
             source,
             budget,
             ledger=where,
-            dataset=dataset or str(data.resolve()),
+            dataset=name,
             policy=policy,
             key=key,
             simulation=seed,
             allow_derived=allow_derived,
             discover=discover,
+            hold=True,
             progress=part(progress, 0.0, 0.65),
         )
-        certificate = publish(
-            model,
-            folder,
-            rows=rows,
-            file_kind=kind,
-            replace=force,
-            spreadsheet_safe=spreadsheet_safe,
-            sign=sign,
-            ledger=where,
-            progress=part(progress, 0.65, 1.0),
-        )
+        with _whole_without_quality(folder, part(progress, 0.65, 1.0)) as listener:
+            certificate = publish(
+                model,
+                folder,
+                rows=rows,
+                file_kind=kind,
+                replace=force,
+                spreadsheet_safe=spreadsheet_safe,
+                sign=sign,
+                ledger=where,
+                progress=listener,
+            )
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(model.schema).in_words())
     if as_json:
@@ -177,6 +196,7 @@ def synth(
                 "method": method,
                 "broken because": certificate.broken_because,
                 "files": certificate.outputs,
+                "cap": cap_told(where, name, policy),
             }
         )
         return
@@ -196,6 +216,30 @@ def synth(
         say(
             f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(where)}"
         )
+        if not known:
+            say(plain(first_cap_in_words(where, name, policy)))
+
+
+@contextmanager
+def _whole_without_quality(folder: Path, progress: Progress) -> Iterator[Progress]:
+    """Tells whoever stops the last part of the work that the release is there, whole."""
+    told: list[str] = []
+
+    def listener(what: str, done: float) -> None:
+        told.append(what)
+        progress(what, done)
+
+    try:
+        yield listener
+    except BaseException:
+        from kagemusha.door import JUDGING
+
+        if JUDGING in told:
+            warn(
+                f"{folder} is a whole release; only its quality pages are missing. The same command with --force makes them, and "
+                "pays nothing again"
+            )
+        raise
 
 
 def sample(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, replace
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.spend import CapRule, Spend
+from kagemusha.privacy.unit import Adjacency
+
+DELTA = 1e-9
+"""What commands take for δ where nobody says another."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,37 @@ class Cap:
         if math.isinf(taken):
             return f"more than the cap's rule of addition, {self.rule}, can hold"
         return f"ε = {taken:.6g} of {self.budget.in_words()} (added up by {self.rule})"
+
+    def enough_for(self, spend: Spend) -> Cap:
+        """The least cap, in ε to three digits, that holds all of this; by a rule, and with a δ, that can hold it."""
+        cap = self
+        if math.isinf(cap.used(spend)) and cap.budget.delta:
+            cap = replace(cap, budget=replace(cap.budget, delta=max(cap.budget.delta, 2 * float(spend.aside))))
+        if math.isinf(cap.used(spend)):
+            cap = replace(cap, rule=CapRule.RENYI, budget=replace(cap.budget, delta=cap.budget.delta or DELTA))
+
+        def at(epsilon: float) -> Cap:
+            return replace(cap, budget=replace(cap.budget, epsilon=epsilon))
+
+        low, high = cap.budget.epsilon, 2 * cap.budget.epsilon
+        while not at(high).holds(spend) and high < 1e6:
+            low, high = high, 2 * high
+        while high > low * 1.0005:
+            middle = (low + high) / 2
+            low, high = (low, middle) if at(middle).holds(spend) else (middle, high)
+        step = 10.0 ** (math.floor(math.log10(high)) - 2)
+        return at(float(f"{math.ceil(high / step) * step:.6g}"))
+
+    def command(self, ledger: str | None) -> str:
+        """The command line that sets this cap in a ledger; it can be pasted."""
+        words = ["kagemusha", "ledger", "cap", self.dataset, "--epsilon", f"{self.budget.epsilon:g}"]
+        words += [] if self.budget.delta == DELTA else ["--delta", f"{self.budget.delta:g}"]
+        words += [] if self.budget.adjacency is Adjacency.ADD_REMOVE else ["--adjacency", str(self.budget.adjacency)]
+        words += [] if self.policy == "default" else ["--policy", self.policy]
+        words += [] if self.budget.rows == 1 else ["--max-rows", str(self.budget.rows)]
+        words += ["--rule", str(self.rule)] if self.rule is CapRule.RENYI else []
+        words += [] if ledger is None else ["--ledger", ledger]
+        return shlex.join(words)
 
     def for_release(self, accounting: Accounting) -> Cap:
         """The same cap with a rule that the first release under it fits."""

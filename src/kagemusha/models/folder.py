@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -56,11 +56,48 @@ def write_bundle(
             (fresh / other).write_bytes(content)
         released = (name, SCHEMA, MODEL, *(extra or {}))
         certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
-        (fresh / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
-        (fresh / PAGE).write_text(render(certificate), encoding="utf-8")
-        if signer is not None:
-            sign_folder(fresh, signer)
+        _certify(fresh, certificate, signer)
     return certificate
+
+
+def add_to_bundle(
+    folder: Path,
+    certificate: Certificate,
+    extra: Mapping[str, bytes],
+    *,
+    signer: SigningKey | None = None,
+    before: Callable[[Certificate], None] = lambda certificate: None,
+) -> Certificate:
+    """Add files to a release that was written already, and bind them to its certificate; return that.
+
+    Until all of it is done the folder stays the release it was. `before` is told the new certificate before it counts.
+    """
+    with _whole_folder(folder) as fresh:
+        outputs = dict(certificate.outputs or {})
+        for name in outputs:
+            _same_file(folder / name, fresh / name)
+        for name, content in extra.items():
+            (fresh / name).write_bytes(content)
+            outputs[name] = sha256(fresh / name)
+        told = certificate.with_outputs(outputs)
+        _certify(fresh, told, signer)
+        before(told)
+    return told
+
+
+def _certify(folder: Path, certificate: Certificate, signer: SigningKey | None) -> None:
+    (folder / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
+    (folder / PAGE).write_text(render(certificate), encoding="utf-8")
+    if signer is not None:
+        sign_folder(folder, signer)
+
+
+def _same_file(old: Path, new: Path) -> None:
+    """The same bytes at another place, without writing them again where the file system can do that."""
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copy2(old, new)
 
 
 def sign_folder(folder: Path, signer: SigningKey) -> None:
@@ -127,12 +164,26 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         yield part
-        if folder.exists():
-            shutil.rmtree(folder)
-        part.rename(folder)
+        _take_place(part, folder)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise OutputError(f"{folder}: could not be written ({error.strerror}); nothing was left behind") from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
+
+
+def _take_place(part: Path, folder: Path) -> None:
+    """Put one folder in the place of another; stopped at any moment, one of the two is there, whole."""
+    if not folder.exists():
+        part.rename(folder)
+        return
+    aside = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        folder.rename(aside)
+        part.rename(folder)
+    finally:
+        if not folder.exists():
+            aside.rename(folder)
+        shutil.rmtree(aside, ignore_errors=True)

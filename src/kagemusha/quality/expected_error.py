@@ -18,6 +18,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
 from kagemusha.pages import card
+from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, in_batches, project_many
 from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
 from kagemusha.schema import Clique
@@ -45,6 +46,18 @@ MOST_PAIRS = 5000
 
 LARGEST = 2**22
 """Pairs with more cells are not laid out; what can be told of them comes from their columns."""
+
+MOST_CELLS = 2**27
+"""Cells of all pairs together: so the work has an end, whatever the columns are. Pairs beyond it are not looked at, and the
+page says so."""
+
+BATCH = 2**21
+"""Cells judged together, between two words about how far it is."""
+
+DRAWN_CELLS = 2_000_000
+"""Cells of one table drawn again and again: the more there are, the less their sum varies and the fewer draws it takes."""
+
+FEWEST_DRAWS = 6
 
 MOST_ROWS = 1_000_000
 
@@ -93,7 +106,9 @@ class ExpectedError:
         return next(i for i in (*self.columns, *self.pairs) if set(i.clique) == set(clique))
 
 
-def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, seed: int = 0) -> ExpectedError:
+def expected_error(
+    model: Model, *, rows: int | None = None, draws: int = 200, seed: int = 0, progress: Progress = silent
+) -> ExpectedError:
     """Intervals for every column and every pair, from the model alone.
 
     They hold for the model and for a table of `rows` doubles drawn from it (as many as there were people unless
@@ -103,7 +118,9 @@ def expected_error(model: Model, *, rows: int | None = None, draws: int = 200, s
     rng = np.random.default_rng(seed)
     drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng))
     found: dict[Clique, ErrorInterval] = {}
-    for batch in in_batches(model.domain, _cliques(evidence)):
+    cliques = _cliques(evidence)
+    for batch in in_batches(model.domain, cliques, most=BATCH):
+        progress(f"judging {len(cliques):,} columns and pairs", len(found) / len(cliques))
         tables = _laid_out(model, [c for c in batch if model.domain.cells(c) <= LARGEST])
         doubles = dict(zip(tables, drawn.project_many(list(tables)), strict=True))
         for clique in batch:
@@ -132,8 +149,11 @@ def _cliques(evidence: ReleasedNumbers) -> list[Clique]:
     """Every column, then pairs, those with measurements first."""
     domain = evidence.model.domain
     pairs = list(combinations(domain.names, 2))
-    if len(pairs) > MOST_PAIRS:
-        pairs = sorted(pairs, key=lambda pair: not evidence.covers(pair))[:MOST_PAIRS]
+    if len(pairs) > MOST_PAIRS or sum(map(domain.cells, pairs)) > MOST_CELLS:
+        pairs = sorted(pairs, key=lambda pair: (not evidence.covers(pair), domain.cells(pair)))[:MOST_PAIRS]
+        # what is too large to be laid out costs nothing: its columns tell what can be told
+        work = np.cumsum([domain.cells(pair) if domain.cells(pair) <= LARGEST else 0 for pair in pairs])
+        pairs = [pair for pair, done in zip(pairs, work, strict=True) if done <= MOST_CELLS]
     return [*((name,) for name in domain), *pairs]
 
 
@@ -175,6 +195,7 @@ def measured_interval(
     distance = float(np.abs(model - y).sum())
     noise = math.sqrt(2 / math.pi) * sigma * y.size
     spread = sigma * math.sqrt((1 - 2 / math.pi) * y.size)
+    draws = max(FEWEST_DRAWS, min(draws, DRAWN_CELLS // y.size))
     errors = posterior_errors(model.ravel(), y.ravel(), sigma, rng=rng, draws=draws)
     low = max(POOLED * float(np.quantile(errors, (1 - LEVEL) / 2)), abs(distance - noise) - 2 * Z95 * spread)
     high = float(np.quantile(errors, 1 - (1 - LEVEL) / 4)) + UNKNOWN * merged_mass(table, noisy.groups)

@@ -161,13 +161,13 @@ def shares(table: FloatArray) -> FloatArray:
     return np.asarray(table / total) if total > 0 else np.zeros_like(table)
 
 
-def in_batches(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[Clique]]:
+def in_batches(domain: Domain, cliques: Sequence[Clique], *, most: int = BATCH_CELLS) -> Iterator[list[Clique]]:
     """The cliques in their order, in groups that fit into memory together."""
     batch: list[Clique] = []
     cells = 0
     for clique in cliques:
         size = domain.cells(clique)
-        if batch and cells + size > BATCH_CELLS:
+        if batch and cells + size > most:
             yield batch
             batch, cells = [], 0
         batch.append(clique)

@@ -12,6 +12,7 @@ from typing import Any
 
 from kagemusha.models.model import Model
 from kagemusha.pages import template
+from kagemusha.progress import Progress, silent
 from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
 from kagemusha.quality.svg import INK, picture, rect, shorten, text
 
@@ -44,9 +45,9 @@ IN_WORDS = {
 }
 
 
-def quality_files(model: Model, *, rows: int | None = None) -> dict[str, bytes]:
+def quality_files(model: Model, *, rows: int | None = None, progress: Progress = silent) -> dict[str, bytes]:
     """File name → content of the quality statement; the same model gives the same bytes."""
-    expected = expected_error(model, rows=rows)
+    expected = expected_error(model, rows=rows, progress=progress)
     return {NAME: to_json(expected).encode(), PAGE: page(model, expected).encode()}
 
 

@@ -36,15 +36,18 @@ def affordable(cost: float) -> float:
 class Release:
     """An open release. Use it as a context: it ends closed, and what was never charged goes back.
 
-    A mistake that a retry would only repeat (`UsageError`) closes it too. Anything else, a crash or Ctrl-C, leaves it
+    With `hold` a good end leaves it open, for whoever writes its output closes it. A mistake that a retry would only repeat (`UsageError`) closes it too. Anything else, a crash or Ctrl-C, leaves it
     open: the same request goes on from what was answered.
     """
 
-    def __init__(self, request: ReleaseRequest, budget_filter: Filter, ledger: Ledger, noise: Noise) -> None:
+    def __init__(
+        self, request: ReleaseRequest, budget_filter: Filter, ledger: Ledger, noise: Noise, *, hold: bool = False
+    ) -> None:
         self.id = ledger.open_release(request).id
         self.filter = budget_filter
         self.ledger = ledger
         self.noise = noise
+        self._hold = hold
         self._asked: dict[str, int] = {}
 
     def __enter__(self) -> Release:
@@ -53,7 +56,7 @@ class Release:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None or isinstance(error, UsageError):
+        if isinstance(error, UsageError) or (error is None and not self._hold):
             self.ledger.close_release(self.id)
 
     @property

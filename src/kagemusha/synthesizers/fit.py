@@ -51,6 +51,7 @@ def fit(
     simulation: int | None = None,
     allow_derived: bool = False,
     discover: float | None = None,
+    hold: bool = False,
     progress: Progress = silent,
 ) -> Model:
     """Fit a synthesizer to a table within a budget.
@@ -62,7 +63,7 @@ def fit(
     `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and certificate and ledger
     say ε = ∞. `allow_derived` lets a schema with unconfirmed facts through, at the same price. `discover` is the
     share of the budget for finding categories and bounds that the schema leaves open; without it an open schema is
-    refused.
+    refused. With `hold` the release stays open in the ledger until its output is written (`publish` closes it).
     """
     opened = _opened(table, schema)
     declared = opened.schema
@@ -102,7 +103,7 @@ def fit(
     )
     book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
     noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
-    with Release(request, budget_filter, book, noise) as release:
+    with Release(request, budget_filter, book, noise, hold=hold) as release:
         if isinstance(opened, OpenTable):
             progress("discovering categories and bounds", 0.0)
             finder = Finder(opened, release)
