@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ def settle_cap(ledger: Path, wanted: Cap, *, asked: bool) -> bool:
     if there is not None and asked and there.budget != wanted.budget:
         raise UsageError(
             f"--cap {wanted.budget.epsilon:g}: the data set has a cap already, {there.budget.in_words()}. To change it: "
-            f"`{wanted.command(str(ledger))}`"
+            f"`{_command(wanted, ledger)}`"
         )
     if there is None and asked:
         _refuse_second_policy(ledger, wanted)
@@ -40,8 +41,12 @@ def _refuse_second_policy(ledger: Path, wanted: Cap) -> None:
     if others:
         raise UsageError(
             f"--cap: the data set has a cap under the policy {others[0]!r}. Another policy beside it is made on purpose: "
-            f"`{wanted.command(str(ledger))}`"
+            f"`{_command(wanted, ledger)}`"
         )
+
+
+def _command(cap: Cap, ledger: Path) -> str:
+    return f"{cap.command()} --ledger {shlex.quote(str(ledger))}"
 
 
 def find_cap(ledger: Path, dataset: str, policy: str) -> Cap | None:
@@ -68,5 +73,5 @@ def first_cap_in_words(ledger: Path, dataset: str, policy: str) -> str:
     more = replace(cap, budget=replace(cap.budget, epsilon=float(f"{2 * cap.budget.epsilon:.3g}")))
     return (
         f"Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = {cap.budget.epsilon:.3g} "
-        f"together: this one used it up. To allow more, for example: {more.command(str(ledger))}"
+        f"together: this one used it up. To allow more, for example: {_command(more, ledger)}"
     )

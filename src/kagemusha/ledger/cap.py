@@ -74,15 +74,14 @@ class Cap:
         step = 10.0 ** (math.floor(math.log10(high)) - 2)
         return at(float(f"{math.ceil(high / step) * step:.6g}"))
 
-    def command(self, ledger: str | None) -> str:
-        """The command line that sets this cap in a ledger; it can be pasted."""
+    def command(self) -> str:
+        """The command line that sets this cap; it can be pasted."""
         words = ["kagemusha", "ledger", "cap", self.dataset, "--epsilon", f"{self.budget.epsilon:g}"]
         words += [] if self.budget.delta == DELTA else ["--delta", f"{self.budget.delta:g}"]
         words += [] if self.budget.adjacency is Adjacency.ADD_REMOVE else ["--adjacency", str(self.budget.adjacency)]
         words += [] if self.policy == "default" else ["--policy", self.policy]
         words += [] if self.budget.rows == 1 else ["--max-rows", str(self.budget.rows)]
         words += ["--rule", str(self.rule)] if self.rule is CapRule.RENYI else []
-        words += [] if ledger is None else ["--ledger", ledger]
         return shlex.join(words)
 
     def for_release(self, accounting: Accounting) -> Cap:

@@ -126,13 +126,12 @@ class SQLiteLedger(LedgerFile):
             self._write_cap(db, cap)
         after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
         if not cap.holds(after):
-            here = "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
             wanted = cap.enough_for(after)
             raise CapReached(
                 f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
-                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was "
+                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{self._here}` lists what was "
                 f"spent. To allow all of it together, its owner sets a cap of ε = {wanted.budget.epsilon:g}: "
-                f"`{wanted.command(None if self.in_memory else self.path)}`"
+                f"`{wanted.command()}{self._here}`"
             )
 
     def _require_allowed(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap | None) -> None:
@@ -140,12 +139,11 @@ class SQLiteLedger(LedgerFile):
         if cap is None:
             self._require_no_other_policy(db, request)
         elif not cap.unprotected:
-            here = "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
             policy = "" if request.policy == "default" else f" --policy {shlex.quote(request.policy)}"
             raise CapReached(
                 f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
                 "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
-                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{here}`. Nothing was read"
+                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
             )
 
     def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
@@ -162,9 +160,13 @@ class SQLiteLedger(LedgerFile):
         if known:
             raise CapReached(
                 f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
-                f"`{Cap(request.dataset, request.policy, request.budget).command(None if self.in_memory else self.path)}` "
-                "makes another. Nothing was spent"
+                f"`{Cap(request.dataset, request.policy, request.budget).command()}{self._here}` makes another. Nothing was spent"
             )
+
+    @property
+    def _here(self) -> str:
+        """How a command names this ledger."""
+        return "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
 
     def _releases_of(self, dataset: str, policy: str) -> list[ReleaseRecord]:
         query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
