@@ -54,6 +54,15 @@ class Cap:
             return f"more than the cap's rule of addition, {self.rule}, can hold"
         return f"ε = {taken:.6g} of {self.budget.in_words()} (added up by {self.rule})"
 
+    def refusal(self, after: Spend, here: str) -> str:
+        """Why a release that would leave so much spent is refused, and what its owner can do; `here` names the ledger."""
+        wanted = self.enough_for(after)
+        return (
+            f"data set {self.dataset!r} (policy {self.policy!r}): with this release {self.in_words(after)} would be taken, which "
+            f"passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was spent. To allow all of it together, "
+            f"its owner sets a cap of ε = {wanted.budget.epsilon:g}: `{wanted.command()}{here}`"
+        )
+
     def enough_for(self, spend: Spend) -> Cap:
         """The least cap, in ε to three digits, that holds all of this; by a rule, and with a δ, that can hold it."""
         cap = self

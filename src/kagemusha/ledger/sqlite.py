@@ -126,13 +126,7 @@ class SQLiteLedger(LedgerFile):
             self._write_cap(db, cap)
         after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
         if not cap.holds(after):
-            wanted = cap.enough_for(after)
-            raise CapReached(
-                f"data set {request.dataset!r} (policy {request.policy!r}): with this release {cap.in_words(after)} "
-                f"would be taken, which passes the cap. Nothing was spent. `kagemusha ledger show{self._here}` lists what was "
-                f"spent. To allow all of it together, its owner sets a cap of ε = {wanted.budget.epsilon:g}: "
-                f"`{wanted.command()}{self._here}`"
-            )
+            raise CapReached(cap.refusal(after, self._here))
 
     def _require_allowed(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap | None) -> None:
         """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
