@@ -104,7 +104,7 @@ def test_a_release_given_up_gives_back_what_it_never_charged(run, tmp_path: Path
         return float(json.loads(run("ledger", "show", "--json").stdout)["caps"][0]["used"])
 
     whole = used()
-    assert "ρ = 0 stays spent" in run("ledger", "close", nothing).stdout
+    assert "ε = 0 stays spent" in run("ledger", "close", nothing).stdout
     half = used()
     assert half == pytest.approx(whole / 2)
     assert "stays spent" in run("ledger", "close", little).stdout
