@@ -1,15 +1,41 @@
-"""Can a learner tell doubles from people? 0.5 means it cannot; 1 means it always can."""
+"""Can a learner tell doubles from people, and by what? 0.5 means it cannot; 1 means it always can."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.evaluation.extras import need
+from kagemusha.evaluation.raw import RawTable
+from kagemusha.evaluation.raw_columns import day, quantiles
+from kagemusha.evaluation.raw_features import Feature, features
 from kagemusha.quality.projectable import CodedTable, same_columns
 
 FOLDS = 3
+MOST_ROWS = 20_000
+NAMED = 6
+"""Telling features that are named."""
+
+LEAST = 0.002
+"""A feature is telling if the learner loses at least this much AUROC without it."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A feature by which doubles are told from people."""
+
+    feature: str
+    loss: float
+    """AUROC lost when its values are shuffled among rows."""
+    alone: float
+    """AUROC of a learner that sees this feature and nothing else."""
+    words: str
+    """What it looks like on both sides."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +45,10 @@ class Discriminator:
     auroc: float
     rows: int
     """Rows of each side that were used."""
+    telling: Sequence[Telling] = ()
+    """The most telling features first."""
+    on: str = "codes"
+    """values: what people see, and what follows from it; codes: values put into their bins and categories."""
 
     @property
     def in_words(self) -> str:
@@ -31,18 +61,104 @@ class Discriminator:
 
 
 def discriminate(
-    real: CodedTable, synthetic: CodedTable, *, max_rows: int = 20_000, rng: np.random.Generator | None = None
+    real: CodedTable, synthetic: CodedTable, *, max_rows: int = MOST_ROWS, rng: np.random.Generator | None = None
 ) -> Discriminator | None:
-    """Train gradient boosting on equally many rows of both sides; below chance counts as chance. None: too few rows to tell."""
+    """Gradient boosting on codes, for tables that are codes alone. None: too few rows to tell."""
     same_columns(real, synthetic)
     rng = rng or np.random.default_rng(0)
     rows = min(max_rows, real.rows, synthetic.rows)
+    sides = [side.sampled(rows, rng) for side in (real, synthetic)]
+    given = []
+    for name in real.domain:
+        a, b = (side.column(name).astype(np.float64) for side in sides)
+        given.append(Feature(name, a, b))
+    return _told(given, "codes")
+
+
+def discriminate_raw(
+    real: RawTable, synthetic: RawTable, *, max_rows: int = MOST_ROWS, rng: np.random.Generator | None = None
+) -> Discriminator | None:
+    """Gradient boosting on values and what follows from them, with the features it tells them by."""
+    rng = rng or np.random.default_rng(0)
+    rows = min(max_rows, real.rows, synthetic.rows)
+    return _told(features(real.sampled(rows, rng), synthetic.sampled(rows, rng)), "values")
+
+
+def _told(given: Sequence[Feature], on: str) -> Discriminator | None:
+    """Train on equally many rows of both sides; below chance counts as chance."""
+    rows = len(given[0].real)
     if rows < 2 * FOLDS:
         return None
-    model = need("sklearn.ensemble").HistGradientBoostingClassifier(random_state=0)
-    sides = [side.sampled(rows, rng) for side in (real, synthetic)]
-    x = np.concatenate([np.stack(side.columns, axis=1).astype(np.float32) for side in sides])
+    score = need("sklearn.metrics").roc_auc_score
+    x = np.stack([np.concatenate([f.real, f.synthetic]) for f in given], axis=1)
     y = np.repeat([0, 1], rows)
-    folds = need("sklearn.model_selection").StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    chance = need("sklearn.model_selection").cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]
-    return Discriminator(max(0.5, float(need("sklearn.metrics").roc_auc_score(y, chance))), rows)
+    labels = np.array([f.labels for f in given])
+    splits = need("sklearn.model_selection").StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    folds = list(splits.split(x, y))
+    chances = np.zeros(len(y))
+    learner = None
+    for train, test in folds:
+        learner = _learner(labels).fit(x[train], y[train])
+        chances[test] = learner.predict_proba(x[test])[:, 1]
+    auroc = max(0.5, float(score(y, chances)))
+    if auroc < 0.55 or on == "codes":
+        return Discriminator(auroc, rows, (), on)
+    test = folds[-1][1]
+    return Discriminator(
+        auroc, rows, _telling(given, x, y, learner, folds[-1], float(score(y[test], chances[test]))), on
+    )
+
+
+def _learner(labels: NDArray[np.bool_], **settings: int) -> Any:
+    return need("sklearn.ensemble").HistGradientBoostingClassifier(
+        random_state=0, early_stopping=False, categorical_features=labels if labels.any() else None, **settings
+    )
+
+
+def _telling(
+    given: Sequence[Feature],
+    x: FloatArray,
+    y: IntArray,
+    learner: Any,
+    fold: tuple[IntArray, IntArray],
+    reached: float,
+) -> list[Telling]:
+    """What the learner loses when a feature's values are shuffled, on rows it was not trained with."""
+    score = need("sklearn.metrics").roc_auc_score
+    train, test = fold
+    rng = np.random.default_rng(0)
+    losses = []
+    for i in range(len(given)):
+        shuffled = x[test].copy()
+        shuffled[:, i] = rng.permutation(shuffled[:, i])
+        losses.append(reached - float(score(y[test], learner.predict_proba(shuffled)[:, 1])))
+    found = []
+    for i in sorted(range(len(given)), key=lambda i: -losses[i])[:NAMED]:
+        if losses[i] < LEAST:
+            break
+        one = _learner(np.array([given[i].labels]), max_iter=30).fit(x[train][:, [i]], y[train])
+        alone = float(score(y[test], one.predict_proba(x[test][:, [i]])[:, 1]))
+        found.append(Telling(given[i].name, losses[i], max(0.5, alone), _described(given[i])))
+    return found
+
+
+def _described(feature: Feature) -> str:
+    """Both sides of a feature, for a reader."""
+    if feature.labels:
+        return "other shares of its values"
+    sides = [quantiles(side[~np.isnan(side)]) for side in (feature.real, feature.synthetic)]
+    if sides[0] is None or sides[1] is None:
+        return "one side has no value"
+    dates = feature.unit == "days" and abs(sides[0][1]) > 3650 and "−" not in feature.name
+
+    def told(ends: tuple[float, float, float]) -> str:
+        low, middle, high = (day(v) if dates else f"{v:.4g}" for v in ends)
+        return f"{low} to {high}, half below {middle}"
+
+    negative = [float(np.mean(side[~np.isnan(side)] < 0)) for side in (feature.real, feature.synthetic)]
+    below = (
+        f"; below zero {100 * negative[0]:.1f} % of people, {100 * negative[1]:.1f} % of doubles"
+        if abs(negative[0] - negative[1]) > 0.005
+        else ""
+    )
+    return f"people {told(sides[0])}; doubles {told(sides[1])}{below}"

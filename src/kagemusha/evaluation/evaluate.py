@@ -12,12 +12,15 @@ import numpy as np
 from kagemusha.evaluation.correlation import Correlations, compare_correlations
 from kagemusha.evaluation.discriminator import Discriminator, discriminate
 from kagemusha.evaluation.distances import ColumnDistance, column_distances, unseen
+from kagemusha.evaluation.groups import Groups, compare_groups
 from kagemusha.evaluation.kway import KwayErrors, kway_errors
 from kagemusha.evaluation.learners import NAMES
 from kagemusha.evaluation.missingness import Missingness, compare_missingness
 from kagemusha.evaluation.ml_utility import Utility, utility
 from kagemusha.evaluation.mutual_information import InformationComparison, compare_information
 from kagemusha.evaluation.queries import QueryErrors, compare_queries, query, random_queries
+from kagemusha.evaluation.raw import read_raw
+from kagemusha.evaluation.seen import Seen, compare_seen
 from kagemusha.evaluation.tables import read_table
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import ExpectedError, expected_error
@@ -50,7 +53,12 @@ class Evaluation:
     queries: QueryErrors
     asked: QueryErrors
     """The queries the caller named."""
+    groups: Groups
+    """Groups by two columns, in codes."""
+    seen: Seen | None
+    """The tables value by value; None where only codes were given."""
     discriminator: Discriminator | None
+    """On values where there are any, on codes otherwise; None without learning."""
     utilities: Sequence[Utility]
     model: Model | None
     expected: ExpectedError | None
@@ -95,6 +103,8 @@ class Evaluation:
                 "95 % below": self.queries.quantile(0.95),
                 "asked": [{**asdict(a), "error": a.error} for a in self.asked.answers],
             },
+            "groups": asdict(self.groups),
+            "values": self.seen.to_json() if self.seen else None,
             "discriminator": asdict(self.discriminator) if self.discriminator else None,
             "machine learning": [
                 {
@@ -152,8 +162,13 @@ def evaluate(
     for i, target in enumerate(targets if learning else ()):
         say(f"learning {target}", 0.4 + 0.4 * i / len(targets))
         utilities.append(utility(people, doubles, target, models=models, rng=rng))
-    say("telling doubles from people", 0.8)
-    told = discriminate(people, doubles, rng=rng) if learning else None
+    groups = compare_groups(people, doubles, kway[2].cliques if 2 in kway else [])
+    say("looking at values, and telling doubles from people", 0.8)
+    raw = [read_raw(table, schema, rng=rng) for table in (real, synthetic)]
+    seen = None
+    if raw[0] is not None and raw[1] is not None:
+        seen = compare_seen(raw[0], raw[1], learning=learning, rng=rng)
+    told = seen.discriminator if seen else discriminate(people, doubles, rng=rng) if learning else None
     say("expected error", 0.9)
     return Evaluation(
         people,
@@ -166,6 +181,8 @@ def evaluate(
         missingness,
         random,
         asked,
+        groups,
+        seen,
         told,
         utilities,
         model,

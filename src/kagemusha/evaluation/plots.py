@@ -3,16 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray
+from kagemusha.evaluation.raw import RawColumn
+from kagemusha.evaluation.raw_columns import day
 from kagemusha.models.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
 from kagemusha.schema import Clique, Measured, Modelled
 
+BINS = 30
+LONG = 6.0
+"""A tail is long if the upper half of the numbers is spread over so many times the room of the lower half."""
+
 MOST_BARS = 14
 """Codes drawn one by one; more labels are summed as the rest, more bins are drawn as a skyline."""
+
+
+def value_picture(real: RawColumn, synthetic: RawColumn) -> str:
+    """Shares of numbers or dates, where most of them lie; with a long tail the axis is stretched at its low end."""
+    sides = [side.numbers[~np.isnan(side.numbers)] for side in (real, synthetic)]
+    both = np.concatenate(sides)
+    edges = value_edges(both)
+    shares = [np.histogram(side, edges)[0] / max(1, len(side)) for side in sides]
+    names = [_range(real.kind, a, b) for a, b in pairwise(edges)]
+    worst = int(np.abs(shares[0] - shares[1]).argmax())
+    beyond = [1 - float(share.sum()) for share in shares]
+    alt = (
+        f"Column {real.name}: shares of values in the real and the synthetic table. Largest difference at {names[worst]}: "
+        f"{100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic. Outside of the picture: "
+        f"{100 * beyond[0]:.1f} % real, {100 * beyond[1]:.1f} % synthetic."
+    )
+    ticks = [day(edge) if real.kind == "moment" else f"{edge:.4g}" for edge in edges]
+    return _skyline(names, shares[0], shares[1], alt, ticks)
+
+
+def value_edges(numbers: FloatArray) -> FloatArray:
+    """Bins over the middle 99 % of numbers: even ones, each whole number for itself, or, with a long tail, growing ones."""
+    low, middle, high = (float(q) for q in np.quantile(numbers, [0.005, 0.5, 0.995]))
+    if low == high:
+        return np.array([low - 0.5, low + 0.5])
+    whole = bool((numbers == np.floor(numbers)).all())
+    if whole and high - low <= BINS:
+        return np.arange(low, high + 2) - 0.5
+    if low >= 0 and high - middle > LONG * (middle - low):
+        unit = max(middle, high / 1e4)
+        edges = unit * np.expm1(np.linspace(np.log1p(low / unit), np.log1p(high / unit), BINS + 1))
+        return np.unique(np.ceil(edges)) if whole else edges
+    return np.linspace(low, high, BINS + 1)
+
+
+def _range(kind: str, start: float, end: float) -> str:
+    return f"{day(start)} – {day(end)}" if kind == "moment" else f"{start:.4g} – {end:.4g}"
 
 
 def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) -> str:
@@ -24,7 +68,7 @@ def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) ->
         f"{100 * real[worst]:.1f} % real, {100 * synthetic[worst]:.1f} % synthetic."
     )
     if column.size > MOST_BARS and isinstance(column, Measured):
-        return _skyline(names, real, synthetic, alt)
+        return _skyline(names, real, synthetic, alt, names)
     if column.size > MOST_BARS:
         order = np.argsort(-(real + synthetic), kind="stable")
         first, rest = order[: MOST_BARS - 1], order[MOST_BARS - 1 :]
@@ -34,22 +78,23 @@ def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) ->
 
 
 def _bars(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt: str) -> str:
-    left, width, step = 132.0, 420.0, 27.0
-    room = width - left - 46
+    left, width, step = 140.0, 420.0, 30.0
+    room = width - left - 52
     most = float(max(real.max(), synthetic.max())) or 1.0
     parts = []
     for i, name in enumerate(names):
         y = 4 + i * step
-        parts.append(text(left - 6, y + 14, shorten(name, 21), anchor="end", fill=INK))
-        for share, colour, down in ((real[i], REAL, 0.0), (synthetic[i], SYNTHETIC, 10.5)):
+        parts.append(text(left - 6, y + 16, shorten(name, 18), anchor="end", fill=INK, size=13))
+        for share, colour, down in ((real[i], REAL, 0.0), (synthetic[i], SYNTHETIC, 13.0)):
             length = room * float(share) / most
-            parts.append(rect(left, y + down, max(length, 0.6), 9.5, colour, f"{name}: {100 * share:.2f} %"))
-            parts.append(text(left + length + 4, y + down + 8.5, f"{100 * share:.1f} %", size=9))
+            parts.append(rect(left, y + down, max(length, 0.6), 12, colour, f"{name}: {100 * share:.2f} %"))
+            parts.append(text(left + length + 4, y + down + 11, f"{100 * share:.1f} %", size=12))
     return picture(width, 8 + step * len(names), alt, parts)
 
 
-def _skyline(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt: str) -> str:
-    width, height, left, bottom = 420.0, 190.0, 34.0, 34.0
+def _skyline(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt: str, ticks: Sequence[str]) -> str:
+    """Real as a filled shape, synthetic as a line over it; `ticks` are the names of the left ends, perhaps of the last end too."""
+    width, height, left, bottom = 420.0, 200.0, 42.0, 34.0
     most = float(max(real.max(), synthetic.max())) or 1.0
     step = (width - left - 6) / len(names)
     floor = height - bottom
@@ -62,10 +107,11 @@ def _skyline(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt:
         outline += [f"{left + i * step:.1f},{level:.1f}", f"{left + (i + 1) * step:.1f},{level:.1f}"]
     parts.append(f'<polyline points="{" ".join(outline)}" fill="none" stroke="#fff" stroke-width="4"/>')
     parts.append(f'<polyline points="{" ".join(outline)}" fill="none" stroke="#b36b00" stroke-width="2"/>')
-    for i in sorted({0, len(names) // 2, len(names) - 1}):
-        anchor = "start" if i == 0 else "end" if i == len(names) - 1 else "middle"
-        parts.append(text(left + (i + 0.5) * step, height - 16, shorten(names[i], 16), anchor=anchor, size=10))
-    parts.append(text(left - 4, 16, f"{100 * most:.0f} %", anchor="end", size=10))
+    room = len(ticks) - 1
+    for i in sorted({0, room // 3, 2 * room // 3, room} if len(ticks[0]) < 9 else {0, room // 2, room}):
+        anchor = "start" if i == 0 else "end" if i == room else "middle"
+        parts.append(text(left + i * step, height - 12, shorten(ticks[i], 14), anchor=anchor, size=13))
+    parts.append(text(left - 5, 17, f"{100 * most:.0f} %", anchor="end", size=13))
     return picture(width, height, alt, parts)
 
 

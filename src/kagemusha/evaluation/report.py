@@ -5,19 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
-from kagemusha.evaluation.plots import budget_picture, column_picture, pair_picture
+from kagemusha.evaluation.plots import MOST_BARS, budget_picture, column_picture, pair_picture, value_picture
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
 from kagemusha.pages import template
 from kagemusha.quality.projectable import shares
 from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
 from kagemusha.quality.statement import in_words as expected_in_words
-from kagemusha.schema import Clique
+from kagemusha.schema import Clique, Measured, Modelled
 from kagemusha.version import __version__
+
+MOST_DIFFERENCES = 8
+"""Differences of columns that are listed, the most unlike first."""
 
 SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "auprc": "AUPRC", "r2": "R²", "mae": "mean error", "rmse": "RMSE"}
 
@@ -57,6 +62,9 @@ def render(evaluation: Evaluation, *, title: str = "") -> str:
         queries=evaluation.queries,
         asked=evaluation.asked.answers,
         discriminator=evaluation.discriminator,
+        seen=_seen(evaluation),
+        groups=evaluation.groups,
+        rules=[],
         correlations=_correlations(evaluation),
         release=_release(evaluation),
         keys=[(name, VERDICT_COLOURS[name], VERDICT_MARKS[name]) for name in VERDICT_COLOURS],
@@ -67,18 +75,53 @@ def render(evaluation: Evaluation, *, title: str = "") -> str:
 
 def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
     found = []
+    raw = {} if evaluation.seen is None else {distance.column: distance for distance in evaluation.seen.columns}
     for distance in evaluation.columns:
         column = evaluation.real.modelled[distance.column]
         real, synthetic = (shares(t.project((column.name,))) for t in (evaluation.real, evaluation.synthetic))
         found.append(
             {
                 "distance": distance,
-                "picture": column_picture(column, real, synthetic),
+                "raw": raw.get(column.name),
+                "picture": _picture(evaluation, column) or column_picture(column, real, synthetic),
                 "unseen": evaluation.unseen[column.name],
                 "gaps": column.missing_code is not None,
             }
         )
     return found
+
+
+def _picture(evaluation: Evaluation, column: Modelled) -> str:
+    """Numbers and dates as they are, if there are many of them."""
+    if evaluation.seen is None or column.name not in evaluation.seen.real.columns:
+        return ""
+    sides = [side[column.name] for side in (evaluation.seen.real, evaluation.seen.synthetic)]
+    many = isinstance(column, Measured) and len(np.unique(sides[0].numbers[~np.isnan(sides[0].numbers)])) > MOST_BARS
+    return value_picture(*sides) if many else ""
+
+
+def _seen(evaluation: Evaluation) -> dict[str, Any] | None:
+    """What people will see, as the page shows it."""
+    seen = evaluation.seen
+    if seen is None:
+        return None
+    changed = [c for c in seen.columns if c.lost or c.invented or c.decimals_real != c.decimals_synthetic]
+    return {
+        "telling": seen.discriminator.telling if seen.discriminator else (),
+        "differences": [
+            {"one": d, "real": _ends(d.real), "synthetic": _ends(d.synthetic)}
+            for d in sorted(seen.differences, key=lambda d: -d.kolmogorov_smirnov)[:MOST_DIFFERENCES]
+        ],
+        "changed": sorted(changed, key=lambda c: -max(c.lost_share, c.invented_share)),
+        "conditionals": seen.conditionals,
+        "sampled": seen.real.rows < seen.real.of or seen.synthetic.rows < seen.synthetic.of,
+        "rows": (seen.real.rows, seen.synthetic.rows),
+        "shapes": seen.column_shapes,
+    }
+
+
+def _ends(ends: tuple[float, float, float] | None) -> str:
+    return "none" if ends is None else f"{ends[1]:.4g} ({ends[0]:.4g} to {ends[2]:.4g})"
 
 
 def _drawn(evaluation: Evaluation) -> tuple[str, ...]:

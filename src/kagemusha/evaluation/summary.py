@@ -24,13 +24,27 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def verdict(evaluation: Evaluation) -> str:
-    """One sentence about the whole."""
+    """The whole in a sentence or two: how far counts can be believed, and whether single rows can."""
     error = evaluation.kway[min(2, max(evaluation.kway))].mean
-    if error <= 0.05:
-        return "These doubles follow the real table closely."
-    if error <= 0.15:
-        return "These doubles follow the real table in the large; look at small groups with care."
-    return "These doubles follow the real table only roughly."
+    counts = (
+        "Counts over one or two columns follow the real table closely."
+        if error <= 0.05
+        else "Counts over one or two columns follow the real table in the large; look at small groups with care."
+        if error <= 0.15
+        else "Counts over one or two columns follow the real table only roughly."
+    )
+    return " ".join([counts, *_about_rows(evaluation)])
+
+
+def _about_rows(evaluation: Evaluation) -> list[str]:
+    told = evaluation.discriminator
+    if told is None or told.on == "codes":
+        return []
+    if told.auroc < 0.6:
+        return ["Row by row, doubles can hardly be told from people."]
+    by = f", most of all by {told.telling[0].feature}" if told.telling else ""
+    how = "can be told from people more often than by chance" if told.auroc < 0.75 else "are easily told from people"
+    return [f"Row by row, they {how}{by}."]
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
@@ -62,8 +76,25 @@ def figures(evaluation: Evaluation) -> list[Figure]:
         )
     )
     if evaluation.discriminator is not None:
+        told = evaluation.discriminator
+        found.append(Figure(f"discriminator on {told.on}", f"{told.auroc:.2f}", told.in_words))
+    seen = evaluation.seen
+    if seen is not None:
         found.append(
-            Figure("discriminator", f"{evaluation.discriminator.auroc:.2f}", evaluation.discriminator.in_words)
+            Figure(
+                "column shapes",
+                percent(seen.column_shapes),
+                "mean over columns of 1 − distance of their values, as SDMetrics takes it",
+            )
+        )
+    if evaluation.groups.pairs:
+        size = evaluation.groups.right_from
+        found.append(
+            Figure(
+                "groups by two columns",
+                "none" if size is None else f"≥ {size:,.0f}",
+                "people: from this size on, nine of ten have the right number of doubles to within 10 %",
+            )
         )
     return found
 
@@ -78,17 +109,45 @@ def sentences(evaluation: Evaluation) -> list[str]:
         )
     found += [_about_utility(one) for one in evaluation.utilities]
     found += _about_gaps(evaluation)
-    lost = {name: only[0] for name, only in evaluation.unseen.items() if only[0]}
-    if lost:
-        most = max(lost, key=lambda name: lost[name])
-        found.append(
-            f"Values that occur in the real table but in no double: {sum(lost.values())}, most of them in {most}."
-        )
+    found += _about_values(evaluation)
     expected = evaluation.expected
     if expected is not None and expected.pairs and 2 in evaluation.kway:
         errors = dict(zip(evaluation.kway[2].cliques, evaluation.kway[2].errors, strict=True))
         held = [i.low <= errors[i.clique] <= i.high for i in expected.pairs if i.clique in errors]
         found.append(f"The publishable intervals of the release held for {sum(held)} of {len(held)} pairs.")
+    return found
+
+
+def _about_values(evaluation: Evaluation) -> list[str]:
+    """What a reader of single rows would notice."""
+    seen, found = evaluation.seen, []
+    if seen is None:
+        lost = {name: only[0] for name, only in evaluation.unseen.items() if only[0]}
+        if not lost:
+            return []
+        most = max(lost, key=lambda name: lost[name])
+        return [f"Codes that occur in the real table but in no double: {sum(lost.values())}, most of them in {most}."]
+    backwards = seen.reversed
+    if backwards is not None:
+        found.append(
+            f"{backwards.name} is below zero for {percent(backwards.negative_synthetic)} of doubles and "
+            f"{percent(backwards.negative_real)} of people."
+        )
+    if seen.lost:
+        most_lost = max(seen.columns, key=lambda column: column.lost)
+        found.append(
+            f"Values that people have and no double has: {seen.lost:,}, most of them in {most_lost.column} ({most_lost.lost:,}, held by "
+            f"{percent(most_lost.lost_share)} of people)."
+        )
+    if seen.invented:
+        most_new = max(seen.columns, key=lambda column: (column.invented_share, column.invented))
+        found.append(
+            f"Values that doubles have and nobody else: {seen.invented:,}, most doubles with one in {most_new.column} "
+            f"({percent(most_new.invented_share)}; {', '.join(most_new.examples[:3])})."
+        )
+    empty = evaluation.groups.empty
+    if empty is not None and empty[1] > 0.005:
+        found.append(f"{percent(empty[1])} of doubles have a combination of {' and '.join(empty[0])} that nobody has.")
     return found
 
 
