@@ -212,7 +212,7 @@ def test_the_smallest_right_size() -> None:
     sizes = np.array([10.0, 11, 50, 100, 120, 1000, 1500])
     assert right_from(sizes, np.ones(7)) == 10
     assert right_from(sizes, np.array([0, 0, 1, 1, 1, 1, 1.0])) == 50
-    assert right_from(sizes, np.array([1, 1, 1, 0, 1, 1, 1.0])) == 1000
+    assert right_from(sizes, np.array([1, 1, 1, 0, 1, 1, 1.0])) == 120
     assert right_from(sizes, np.zeros(7)) is None
     assert right_from(np.zeros(0), np.zeros(0)) is None
 
