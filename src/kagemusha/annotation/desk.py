@@ -55,6 +55,10 @@ class Desk(Protocol):
         """All labels so far that may be trained on, or those held out for judging quality."""
         ...
 
+    def remembered(self, name: str, make: Callable[[], list[int]]) -> list[int]:
+        """What was made under this name before, or else what `make` makes now: a restart decides as before."""
+        ...
+
     def spent(self, share: float) -> None:
         """So much of the privacy budget is used."""
         ...
@@ -113,6 +117,10 @@ class SimulatedDesk:
     def answers(self, *, held: bool = False) -> Answers:
         """All labels, of this and earlier rounds."""
         return answers_of([(codes, label) for codes, label, kept in self._given if kept == held])
+
+    def remembered(self, name: str, make: Callable[[], list[int]]) -> list[int]:
+        """An experiment is never started again in the middle."""
+        return make()
 
     def spent(self, share: float) -> None:
         """Nobody watches."""

@@ -1,7 +1,7 @@
-"""AIM and BALD together: rounds that read private data, and between them people who label doubles.
+"""AIM (or kage) and BALD together: rounds that read private data, and between them people who label doubles.
 
-Two budgets: privacy, held by the Curator's filter, and labels. A round chooses and measures one marginal where the judge is unsure;
-then a pool of doubles is drawn and the records that would teach the judge most are asked about. The loop is plain sequential code
+Two budgets: privacy, held by the Curator's filter, and labels. A round measures more where the judge is unsure (`rounds`: one
+marginal, chosen among real records; `kage_rounds`: instalments that follow what doubles tell); then a pool of doubles is drawn and the records that would teach the judge most are asked about. The loop is plain sequential code
 that waits for labels. Killed and started again it goes through the same steps: private answers come from the ledger, labels from
 the desk, and nothing is paid or asked twice.
 """
@@ -9,18 +9,20 @@ the desk, and nothing is paid or asked twice.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from kagemusha.annotation.acquisition import acquisition
 from kagemusha.annotation.desk import Desk
 from kagemusha.annotation.judges import Judge, Trainer, Vectors, prediction, trainer
+from kagemusha.annotation.kage_rounds import KageRounds
 from kagemusha.annotation.rounds import Rounds
 from kagemusha.annotation.votes import bald
 from kagemusha.annotation.weights import Weights
-from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import UsageError
+from kagemusha.models.generator import Round
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -29,6 +31,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT
 from kagemusha.synthesizers.aim import AIM
+from kagemusha.synthesizers.kage import Kage
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 STEP = 5
@@ -38,14 +41,23 @@ FALLEN = 0.5
 """With adaptive labels a round ends when the best open record tells less than this part of what the first one told."""
 
 
+_WORDS = {
+    "loop": ("aim", "kage"),
+    "when": ("between", "after"),
+    "weights": ("standardised", "bare", "none"),
+    "pace": ("growing", "flat", "adaptive"),
+    "privacy": ("fixed", "annealed"),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Annotated(Synthesizer):
     """The choices of the loop.
 
-    `rounds` is K, `labels` is B, `classes` how many answers there are, `first` how many random doubles are labelled before the first
+    `loop` is "aim" (the paper's) or "kage" (all looks first, labels guide the rest). `rounds` is K, `labels` is B, `classes` how many answers there are, `first` how many random doubles are labelled before the first
     judge. `when` is "between" (labels between private rounds) or "after" (all rounds first: plain active learning). `weights`
     says how records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `pace` of
-    labels: "growing" (5k in round k), "flat" or "adaptive". `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are
+    labels: "growing" (`step`·k in round k), "flat" or "adaptive"; what rounds leave over is asked of the last model. `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are
     asked for between two trainings of the judge; `held` is the share of labels given to random doubles by which quality is judged.
     """
 
@@ -54,6 +66,7 @@ class Annotated(Synthesizer):
     accounting: ClassVar[Accounting] = Accounting.ZCDP
     adaptive: ClassVar[bool] = True
 
+    loop: Literal["aim", "kage"] = "aim"
     classes: int = 2
     rounds: int = 20
     labels: int = 1000
@@ -63,6 +76,7 @@ class Annotated(Synthesizer):
     weights: Literal["standardised", "bare", "none"] = "standardised"
     sharpness: float = 1.0
     pace: Literal["growing", "flat", "adaptive"] = "growing"
+    step: int = STEP
     privacy: Literal["fixed", "annealed"] = "fixed"
     batch: int = 1
     ahead: int = 1
@@ -79,6 +93,7 @@ class Annotated(Synthesizer):
             ("batch", 1),
             ("ahead", 1),
             ("pool", 2),
+            ("step", 1),
         ):
             if getattr(self, name) < low:
                 raise UsageError(f"{name} must be at least {low}, got {getattr(self, name)}")
@@ -86,19 +101,27 @@ class Annotated(Synthesizer):
             raise UsageError(f"held must be at least 0 and less than 1, got {self.held}")
         if not self.sharpness > 0:
             raise UsageError(f"sharpness must be greater than 0, got {self.sharpness}")
+        for name, allowed in _WORDS.items():
+            if getattr(self, name) not in allowed:
+                raise UsageError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        if self.loop == "kage" and self.privacy == "annealed":
+            raise UsageError("privacy must be fixed with loop kage: only AIM's rounds anneal")
         acquisition(self.ask)
         trainer(self.judge)
 
     def at(self, desk: Desk, *, trained: Trainer | None = None) -> Loop:
         """The loop with those who label."""
-        return Loop(self, desk, trained or trainer(self.judge))
+        kind = KageLoop if self.loop == "kage" else Loop
+        return kind(self, desk, trained or trainer(self.judge))
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Needs people: see `at`."""
         raise UsageError("this method asks people for labels: use `kagemusha annotate`")
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Shares and size, as for AIM with so many rounds."""
+        """Shares and size, as for AIM with so many rounds, or for kage."""
+        if self.loop == "kage":
+            return Kage().plan(domain, budget)
         columns, rounds = len(domain), self.rounds
         plain = AIM(rounds=rounds).plan(domain, budget)
         one = MEASURE * columns / (columns + rounds)
@@ -129,20 +152,57 @@ class Loop(Synthesizer):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Rounds and labels until both budgets are spent."""
-        run = _Run(self, curator, progress)
-        generator = run.whole()
-        return Fitted(generator, run.rounds.measured, run.rounds.trace)
+        rng = np.random.default_rng(0)  # pools and trainings are post-processing; a restart repeats them
+        run = _Run(self, curator, self._rounds(curator, rng), rng, progress)
+        return run.rounds.fitted(run.whole())
+
+    def _rounds(self, curator: Curator, rng: np.random.Generator) -> PrivateRounds:
+        return Rounds(curator, self.settings.rounds, rng, annealed=self.settings.privacy == "annealed")
+
+
+class KageLoop(Loop):
+    """The loop with kage: every answer has Gaussian noise, so costs add up as Gaussian DP."""
+
+    name: ClassVar[str] = "kage-bald"
+    summary: ClassVar[str] = "kage whose last measurements follow what people label: `kagemusha annotate --loop kage`"
+    accounting: ClassVar[Accounting] = Accounting.GDP
+
+    def _rounds(self, curator: Curator, rng: np.random.Generator) -> PrivateRounds:
+        return KageRounds(curator, self.settings.rounds, rng, self.desk.remembered)
+
+
+class PrivateRounds(Protocol):
+    """The private side of the loop."""
+
+    trace: list[Round]
+    done: bool
+
+    def start(self) -> MarkovGenerator:
+        """What is read before the first label."""
+        ...
+
+    def go(self, weights: Weights | None) -> MarkovGenerator:
+        """One round; `weights` says where the judge is unsure."""
+        ...
+
+    def draw(self, rows: int) -> list[Codes]:
+        """Doubles of the present model, column by column."""
+        ...
+
+    def fitted(self, generator: MarkovGenerator) -> Fitted:
+        """The model, and everything that was released on the way."""
+        ...
 
 
 class _Run:
     """One go through the loop."""
 
-    def __init__(self, loop: Loop, curator: Curator, progress: Progress) -> None:
+    def __init__(
+        self, loop: Loop, curator: Curator, rounds: PrivateRounds, rng: np.random.Generator, progress: Progress
+    ) -> None:
         self.settings, self.desk, self._train = loop.settings, loop.desk, loop.trained
-        self.curator, self.progress = curator, progress
-        self.rng = np.random.default_rng(0)  # pools and trainings are post-processing; a restart repeats them
+        self.curator, self.progress, self.rounds, self.rng = curator, progress, rounds, rng
         self.vectors = Vectors.of(curator.schema)
-        self.rounds = Rounds(curator, self.settings.rounds, self.rng, annealed=self.settings.privacy == "annealed")
         self.given = 0
 
     def whole(self) -> MarkovGenerator:
@@ -158,7 +218,8 @@ class _Run:
             between = chosen.when == "between"
             model = self.rounds.go(self._weights(number) if between else None)
             self.desk.spent(self.curator.spent)
-            self.progress(f"round {number}: {' × '.join(self.rounds.trace[-1].clique)}", self._share())
+            newest = f": {' × '.join(self.rounds.trace[-1].clique)}" if self.rounds.trace else ""
+            self.progress(f"round {number}{newest}", self._share())
             if between and not self.rounds.done:
                 self._ask(number, model, self._quota(number), chosen.ask)
         if chosen.when == "after":
@@ -197,9 +258,12 @@ class _Run:
         """Labels of a round."""
         left = self.settings.labels - self.given
         if self.settings.privacy == "annealed":
-            spent = self.rounds.trace[-1].spent
-            return max(0, min(left, round(spent * self.settings.labels) - self.given))
-        each = -(-self.settings.labels // self.settings.rounds) if self.settings.pace == "flat" else STEP * number
+            return max(0, min(left, round(self.curator.spent * self.settings.labels) - self.given))
+        each = (
+            -(-self.settings.labels // self.settings.rounds)
+            if self.settings.pace == "flat"
+            else self.settings.step * number
+        )
         return max(0, min(left, each))
 
     def _ask(self, number: int, model: MarkovGenerator, quota: int, how: str, *, last: bool = False) -> None:

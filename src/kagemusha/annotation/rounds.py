@@ -26,6 +26,7 @@ from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT
 from kagemusha.synthesizers.aim import AIM
 from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.protocol import Fitted
 
 DRAWN = 20_000
 """Synthetic records behind a weighted estimate, at least: weights need whole records, not cells."""
@@ -83,6 +84,10 @@ class Rounds:
         spent = self.curator.spent
         self.trace.append(Round(clique, noisy.sigma, spent, change, self.model.tree.cells, choice, expected))
         return MarkovGenerator(self.model)
+
+    def fitted(self, generator: MarkovGenerator) -> Fitted:
+        """The model, and everything that was released on the way."""
+        return Fitted(generator, self.measured, self.trace)
 
     def _costs(self) -> tuple[float, float]:
         """Of measuring and of choosing; the last round takes what is left."""

@@ -82,6 +82,14 @@ class StoreDesk:
             np.array([int(a) for _, a in found], dtype=np.int64),
         )
 
+    def remembered(self, name: str, make: Callable[[], list[int]]) -> list[int]:
+        """On disk before it is used."""
+        kept = self._store.fact(name)
+        if kept is None:
+            kept = make()
+            self._store.keep(**{name: kept})
+        return [int(number) for number in kept]
+
     def spent(self, share: float) -> None:
         """Shown on the page."""
         self._store.keep(spent=share)
