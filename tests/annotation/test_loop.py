@@ -48,6 +48,10 @@ def run(desk: SimulatedDesk, **choices: object) -> Any:
         {"weights": "none"},
         {"held": 0.2},
         {"labels": 5},
+        {"loop": "kage"},
+        {"loop": "kage", "when": "after"},
+        {"loop": "kage", "weights": "none", "pace": "adaptive"},
+        {"loop": "kage", "rounds": 1, "held": 0.2},
     ],
     ids=str,
 )
@@ -63,7 +67,7 @@ def test_both_budgets_are_spent_and_neither_is_passed(choices: dict[str, object]
     assert certificate.epsilon <= 1.0
     assert certificate.epsilon > 0.9
     assert not wrong_sensitivities(certificate, SCHEMA)
-    assert len(model.trace) == 3 or choices.get("privacy") == "annealed"
+    assert len(model.trace) == 3 or choices.get("privacy") == "annealed" or choices.get("loop") == "kage"
 
 
 def test_labels_come_between_rounds_as_the_paper_has_it() -> None:
@@ -153,6 +157,32 @@ def test_stopped_and_started_again_it_pays_and_asks_nothing_twice(tmp_path: Path
     assert len(kept) == len({task for task, _ in kept}) == 24
 
 
+def test_with_kage_a_restart_asks_for_the_same_although_labels_have_changed(tmp_path: Path) -> None:
+    """Costs follow labels here. What labels said is written down before it is used, so nothing is asked or paid anew."""
+    write_table(table(), tmp_path / "people.csv")
+    chosen, store = project(tmp_path / "labels", labels=40, loop="kage", first=12)
+    stop = threading.Event()
+    helper = answering(store, stop, 24)
+
+    def rested() -> None:
+        if not helper.is_alive():
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run_rounds(chosen, store, tmp_path / "people.csv", SCHEMA, ledger=tmp_path / "ledger.db", rested=rested)
+    assert store.fact("importance-1"), "two rounds were paid by now"
+    assert len(set(store.fact("importance-1"))) > 1, "labels had a say"
+    before = open_ledger(tmp_path / "ledger.db").releases()[0]
+    for one in store.said()[:10]:  # somebody has second thoughts
+        store.settle(one.task, "Eve", str(1 - int(one.answer)), f"key-eve-{one.task:06d}")
+    helper = answering(store, stop, 100)
+    model = run_rounds(chosen, store, tmp_path / "people.csv", SCHEMA, ledger=tmp_path / "ledger.db")
+    stop.set()
+    (after,) = open_ledger(tmp_path / "ledger.db").releases()
+    assert after.id == before.id
+    assert 0.9 < model.certificate.epsilon <= 1.0
+
+
 def test_a_project_goes_on_with_its_own_settings_only(tmp_path: Path) -> None:
     project(tmp_path)
     with pytest.raises(UsageError, match="begun with another"):
@@ -167,11 +197,27 @@ def test_it_is_no_method_without_people() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("rounds", 0), ("labels", 0), ("classes", 1), ("held", 1.0), ("sharpness", 0.0), ("ask", "?"), ("judge", "?")],
+    [
+        ("loop", "?"),
+        ("step", 0),
+        ("weights", "?"),
+        ("rounds", 0),
+        ("labels", 0),
+        ("classes", 1),
+        ("held", 1.0),
+        ("sharpness", 0.0),
+        ("ask", "?"),
+        ("judge", "?"),
+    ],
 )
 def test_impossible_settings_are_named(field: str, value: object) -> None:
     with pytest.raises(UsageError, match="acquisition" if field == "ask" else field):
         settings(**{field: value})
+
+
+def test_only_aim_anneals() -> None:
+    with pytest.raises(UsageError, match="privacy must be fixed with loop kage"):
+        settings(loop="kage", privacy="annealed")
 
 
 def test_intervals_are_wilsons() -> None:

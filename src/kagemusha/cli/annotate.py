@@ -27,6 +27,13 @@ def annotate(
     delta: Delta = 1e-9,
     labels: Annotated[int, typer.Option(help="How many labels people will give: the second budget.")] = 1000,
     rounds: Annotated[int, typer.Option(help="How often the private table is asked, between labels.")] = 20,
+    loop: Annotated[
+        str,
+        typer.Option(
+            help="How the table is asked: aim (the paper's; a tenth of the budget chooses where people's labels leave "
+            "doubt) or kage (a model at once, labels say where the rest of the budget goes: 5 rounds are plenty)."
+        ),
+    ] = "aim",
     judge: Annotated[
         str, typer.Option(help="Who learns from the labels: forest (scikit-learn) or network (torch).")
     ] = "forest",
@@ -68,7 +75,15 @@ def annotate(
         )
     names = tuple(name.strip() for name in classes.split(","))
     settings = Settings(
-        classes=max(2, len(names)), labels=labels, rounds=rounds, judge=judge, ask=ask, held=held, batch=5, ahead=25
+        loop=loop,  # type: ignore[arg-type]
+        classes=max(2, len(names)),
+        labels=labels,
+        rounds=rounds,
+        judge=judge,
+        ask=ask,
+        held=held,
+        batch=5,
+        ahead=25,
     )
     project = Project(label, names, _text(guideline), epsilon, delta, settings, shared)
     declared = Schema.load(schema)

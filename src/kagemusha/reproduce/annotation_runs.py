@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.annotation.desk import Answers, SimulatedDesk
-from kagemusha.annotation.judges import ForestTrainer, Vectors, prediction
+from kagemusha.annotation.judges import ForestTrainer, NetworkTrainer, Trainer, Vectors, prediction
 from kagemusha.annotation.loop import Annotated
 from kagemusha.arrays import IntArray
 from kagemusha.evaluation.extras import need
@@ -45,18 +46,51 @@ EDGES = {
 """Public bins."""
 
 LABEL = "income"
-ARMS: dict[str, dict[str, Any]] = {
-    "proposed": {},
-    "post-ann": {"when": "after"},
-    "random": {"when": "after", "ask": "random"},
-    "annealed": {"privacy": "annealed"},
-    "unweighted": {"weights": "none"},
-    "bare": {"weights": "bare"},
-    "flat": {"pace": "flat"},
-}
-"""The paper's arms of experiment 2, then our variants and ablations."""
 
-MAIN = ("proposed", "post-ann", "random")
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to go about experiment 2: choices of the loop, and what an ablation changes around it."""
+
+    about: str
+    choices: dict[str, Any] = field(default_factory=dict)
+    batch: int | None = None
+    """Labels between two trainings, if not as in the settings."""
+    network: bool = False
+    """The judge is a network with dropout instead of a forest."""
+    without: tuple[str, ...] = ()
+    """Columns left out."""
+
+
+_AFTER = {"when": "after"}
+_KAGE: dict[str, Any] = {"loop": "kage", "rounds": 5}
+
+ARMS: dict[str, Arm] = {
+    "proposed": Arm("labels between rounds, as the paper has it"),
+    "post-ann": Arm("the same rounds, all labels afterwards", _AFTER),
+    "random": Arm("the same, records asked about at random", {**_AFTER, "ask": "random"}),
+    "kage": Arm("our own: kage's looks first, labels guide the rest in five instalments", _KAGE),
+    "kage, labels after": Arm("the same kage, all labels afterwards", {**_KAGE, **_AFTER}),
+    "unweighted": Arm("rounds choose without looking at the judge", {"weights": "none"}),
+    "bare": Arm("the paper's sigmoid(A), without standardising", {"weights": "bare"}),
+    "sharp": Arm("the sigmoid four times as steep", {"sharpness": 4.0}),
+    "annealed": Arm("AIM's own pace of privacy, labels in step with it", {"privacy": "annealed"}),
+    "flat": Arm("50 labels in every round instead of 5k", {"pace": "flat"}),
+    "late": Arm("k labels in round k instead of 5k: 790 of 1,000 go to the last model", {"step": 1}),
+    "five rounds": Arm("K = 5: 930 labels go to the last model", {"rounds": 5}),
+    "fifty rounds": Arm("K = 50, 20 labels in each", {"rounds": 50, "pace": "flat"}),
+    "asked at random": Arm("between rounds, records asked about at random", {"ask": "random"}),
+    "kage unguided": Arm("kage's instalments without looking at labels", {**_KAGE, "weights": "none"}),
+    "proposed, batches of 20": Arm("twice as many labels between two trainings", batch=20),
+    "post-ann, batches of 20": Arm("the same for Post-Ann", _AFTER, batch=20),
+    "proposed, network": Arm("the judge is a network with dropout", batch=50, network=True),
+    "post-ann, network": Arm("the same for Post-Ann", _AFTER, batch=50, network=True),
+    "proposed, 12 columns": Arm("without education, which education-num repeats", without=("education",)),
+    "post-ann, 12 columns": Arm("the same for Post-Ann", _AFTER, without=("education",)),
+}
+"""The paper's arms of experiment 2, our own, then variants and ablations."""
+
+MAIN = ("proposed", "post-ann", "random", "kage", "kage, labels after")
 
 
 @dataclass(frozen=True)
@@ -69,13 +103,12 @@ class Settings:
     """Labels between two trainings of the judge: training after every single one would take a day."""
     trees: int = 40
     pool: int = 2000
-    ablations: tuple[str, ...] = ("annealed", "unweighted", "bare", "flat")
+    ablations: tuple[str, ...] = tuple(name for name in ARMS if name not in MAIN)
     ablation_epsilon: float = 0.4
 
-    @property
-    def trainer(self) -> ForestTrainer:
-        """A forest: its trees are the versions."""
-        return ForestTrainer(self.trees)
+    def trainer(self, arm: Arm) -> Trainer:
+        """A forest, whose trees are the versions; or a network smaller than the paper's, which scores real records in seconds."""
+        return NetworkTrainer((128, 64), versions=10) if arm.network else ForestTrainer(self.trees)
 
 
 @dataclass(frozen=True)
@@ -109,21 +142,21 @@ class Split:
         """What the expert says."""
         return np.asarray(self.expert.predict(self.vectors(list(codes.T)).astype(np.float32)), dtype=np.int64)
 
-    def accuracy(self, answers: Answers, settings: Settings, seed: int) -> float:
+    def accuracy(self, answers: Answers, trainer: Trainer, seed: int) -> float:
         """On the test rows, of a classifier trained on labelled records."""
         if len(np.unique(answers.labels)) < 2:
             return float((self.labels[2] == answers.labels[0]).mean())
-        judge = settings.trainer(
+        judge = trainer(
             self.vectors(list(answers.codes.T)), answers.labels, 2, np.random.default_rng([seed, len(answers)])
         )
         return float((prediction(judge.votes(self.vectors(list(self.codes[2].T)))) == self.labels[2]).mean())
 
 
-def split(seed: int) -> Split:
+def split(seed: int, without: Sequence[str] = ()) -> Split:
     """One split; runs are paired by it."""
     pandas = need("pandas")
     frame = pandas.read_parquet(data_folder() / "adult.parquet")
-    frame = frame[frame["split"] == "train"].drop(columns=["split", "fnlwgt"]).dropna().reset_index(drop=True)
+    frame = frame[frame["split"] == "train"].drop(columns=["split", "fnlwgt", *without]).dropna().reset_index(drop=True)
     columns: list[Any] = []
     for name in frame:
         if name in EDGES:
@@ -152,7 +185,7 @@ def split(seed: int) -> Split:
 
 
 def experiment_1(parts: Split, epsilon: float, run: int, settings: Settings) -> list[Curve]:
-    """Labels by the expert on synthetic records, labels synthesised too, the latter's records relabelled, real records."""
+    """Labels by the expert on synthetic records, labels synthesised too, the latter's records relabelled."""
     begin = time.process_time()
     budget = Budget(epsilon, DELTA)
     plain = fit(AIM(), coded(parts.schema, parts.codes[0]), budget, simulation=run)
@@ -164,32 +197,45 @@ def experiment_1(parts: Split, epsilon: float, run: int, settings: Settings) -> 
         "ann": Answers(drawn, parts.teach(drawn)),
         "no-ann": Answers(with_label[:, :-1], with_label[:, -1]),
         "no-ann relabelled": Answers(with_label[:, :-1], parts.teach(with_label[:, :-1])),
+    }
+    return _ends(parts, sets, epsilon, run, settings, begin)
+
+
+def real_ends(parts: Split, run: int, settings: Settings) -> list[Curve]:
+    """The same with real records, and with the expert's labels for them: INTERNAL, no privacy."""
+    sets = {
         "actual": Answers(parts.codes[0], parts.labels[0]),
         "actual, expert's labels": Answers(parts.codes[0], parts.teach(parts.codes[0])),
     }
+    return _ends(parts, sets, math.inf, run, settings, time.process_time())
+
+
+def _ends(
+    parts: Split, sets: dict[str, Answers], epsilon: float, run: int, settings: Settings, begin: float
+) -> list[Curve]:
+    forest = ForestTrainer(settings.trees)
+    found = {arm: parts.accuracy(answers, forest, run) for arm, answers in sets.items()}
     cpu = time.process_time() - begin
-    return [Curve(1, arm, epsilon, run, [len(a)], [parts.accuracy(a, settings, run)], cpu) for arm, a in sets.items()]
+    return [Curve(1, arm, epsilon, run, [len(sets[arm])], [found[arm]], cpu) for arm in sets]
 
 
-def experiment_2(parts: Split, arm: str, epsilon: float, run: int, settings: Settings) -> Curve:
+def experiment_2(parts: Split, name: str, epsilon: float, run: int, settings: Settings) -> Curve:
     """Accuracy as labels come in."""
     begin = time.process_time()
     seen: dict[int, float] = {}
+    arm = ARMS[name]
+    trainer = settings.trainer(arm)
 
     def heard(_: int, answers: Answers) -> None:
         for mark in MARKS:
             if len(answers) >= mark and mark not in seen:
-                seen[mark] = parts.accuracy(answers, settings, run)
+                seen[mark] = parts.accuracy(answers, trainer, run)
 
-    loop = Annotated(labels=settings.labels, batch=settings.batch, pool=settings.pool, judge="forest", **ARMS[arm])
+    batch = arm.batch or settings.batch
+    loop = Annotated(labels=settings.labels, batch=batch, pool=settings.pool, judge="forest", **arm.choices)
     desk = SimulatedDesk(parts.teach, heard)
-    fit(
-        loop.at(desk, trained=settings.trainer),
-        coded(parts.schema, parts.codes[0]),
-        Budget(epsilon, DELTA),
-        simulation=run,
-    )
-    return Curve(2, arm, epsilon, run, list(seen), list(seen.values()), time.process_time() - begin)
+    fit(loop.at(desk, trained=trainer), coded(parts.schema, parts.codes[0]), Budget(epsilon, DELTA), simulation=run)
+    return Curve(2, name, epsilon, run, list(seen), list(seen.values()), time.process_time() - begin)
 
 
 def real_curve(parts: Split, run: int, settings: Settings) -> Curve:
@@ -197,37 +243,50 @@ def real_curve(parts: Split, run: int, settings: Settings) -> Curve:
     order = np.random.default_rng([6, run]).permutation(SPLIT[0])
     marks = [mark for mark in MARKS if mark <= settings.labels]
     chosen = [Answers(parts.codes[0][order[:m]], parts.labels[0][order[:m]]) for m in marks]
-    return Curve(2, "actual", float("inf"), run, marks, [parts.accuracy(a, settings, run) for a in chosen], 0.0)
+    begin, forest = time.process_time(), ForestTrainer(settings.trees)
+    accuracy = [parts.accuracy(answers, forest, run) for answers in chosen]
+    return Curve(2, "actual", math.inf, run, marks, accuracy, time.process_time() - begin)
 
 
 def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Curve]:
     """Every run; finished ones are taken from disk, if the same code with the same choices made them."""
-    stamp = json.loads(json.dumps({"version": __version__, **asdict(settings), "runs": 0}))
     jobs: list[tuple[int, str, float, int]] = []
     for run in range(settings.runs):
+        jobs += [(1, "real", math.inf, run)]
         jobs += [(1, "all", epsilon, run) for epsilon in EPSILONS]
         jobs += [(2, arm, epsilon, run) for epsilon in EPSILONS for arm in MAIN]
+        jobs += [(2, "actual", math.inf, run)]
         jobs += [(2, arm, settings.ablation_epsilon, run) for arm in settings.ablations]
-        jobs.append((2, "actual", 0.0, run))
     found: list[Curve] = []
-    parts: dict[int, Split] = {}
+    parts: dict[tuple[int, tuple[str, ...]], Split] = {}
     for at, (experiment, arm, epsilon, run) in enumerate(jobs):
         part(progress, at / len(jobs), (at + 1) / len(jobs))(f"{arm}, ε = {epsilon:g}, run {run + 1}", 0.0)
-        path = folder / "runs" / f"{experiment}-{arm}-{epsilon:g}-{run}.json"
+        path = folder / "runs" / f"{experiment}-{arm.replace(', ', '-').replace(' ', '-')}-{epsilon:g}-{run}.json"
+        stamp = _stamp(settings, arm)
         kept = _stored(path, stamp)
         if kept is None:
-            if run not in parts:
-                parts = {run: split(run)}
-            kept = _made(parts[run], experiment, arm, epsilon, run, settings)
+            without = ARMS[arm].without if arm in ARMS else ()
+            if (run, without) not in parts:
+                parts = {key: one for key, one in parts.items() if key[0] == run}
+                parts[run, without] = split(run, without)
+            kept = _made(parts[run, without], experiment, arm, epsilon, run, settings)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, json.dumps([{**asdict(c), "stamp": stamp} for c in kept]).encode())
         found += kept
     return found
 
 
+def _stamp(settings: Settings, arm: str) -> dict[str, Any]:
+    """What decides how a run comes out, as JSON gives it back."""
+    shared = {name: getattr(settings, name) for name in ("labels", "batch", "trees", "pool")}
+    own = asdict(ARMS[arm]) if arm in ARMS else {}
+    own.pop("about", None)
+    return dict(json.loads(json.dumps({"version": __version__, **shared, "arm": own})))
+
+
 def _made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:
     if experiment == 1:
-        return experiment_1(parts, epsilon, run, settings)
+        return real_ends(parts, run, settings) if arm == "real" else experiment_1(parts, epsilon, run, settings)
     if arm == "actual":
         return [real_curve(parts, run, settings)]
     return [experiment_2(parts, arm, epsilon, run, settings)]
