@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,99 +14,14 @@ from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.extras import need
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
-from kagemusha.reproduce.annotation_runs import EPSILONS, MAIN, MARKS, Curve, Settings, all_curves, area, at_mark
+from kagemusha.reproduce.annotation_claims import Runs, standard_error
+from kagemusha.reproduce.annotation_runs import ARMS, EPSILONS, MAIN, MARKS, Curve, Settings, all_curves, at_mark
 from kagemusha.version import __version__
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper and what came out."""
-
-    text: str
-    found: str
-    holds: bool | None
-    """None where the runs cannot tell."""
-
-    @property
-    def word(self) -> str:
-        """The verdict."""
-        return "cannot tell" if self.holds is None else "holds" if self.holds else "does not hold"
-
-
-@dataclass(frozen=True)
-class Report:
-    """All runs of one sitting."""
-
-    curves: Sequence[Curve]
-    settings: Settings
-
-    def of(self, experiment: int, arm: str, epsilon: float | None = None) -> list[Curve]:
-        """Runs of an arm."""
-        return [
-            c
-            for c in self.curves
-            if (c.experiment, c.arm) == (experiment, arm) and (epsilon is None or c.epsilon == epsilon)
-        ]
-
-    def final(self, arm: str, epsilon: float) -> list[float]:
-        """Accuracies of experiment 1, run by run."""
-        return [c.accuracy[0] for c in sorted(self.of(1, arm, epsilon), key=lambda c: c.run)]
-
-    def areas(self, arm: str, epsilon: float | None = None) -> list[float]:
-        """Areas under the curve of experiment 2, run by run."""
-        return [area(c) for c in sorted(self.of(2, arm, epsilon), key=lambda c: c.run)]
-
-    def claims(self) -> list[Claim]:
-        """The paper's seven claims; differences are paired by split."""
-        made = []
-        for epsilon in EPSILONS:
-            ann, without = self.final("ann", epsilon), self.final("no-ann", epsilon)
-            made.append(_compared(f"Ann ≥ No-Ann at ε = {epsilon:g}", ann, without))
-        for epsilon in EPSILONS:
-            gap = np.array(self.final("actual", epsilon)) - np.array(self.final("ann", epsilon))
-            made.append(
-                Claim(f"Ann ≈ Actual at ε = {epsilon:g}", f"Actual − Ann = {_spread(gap)}", bool(gap.mean() < 0.02))
-            )
-        again, without = (
-            [x for epsilon in EPSILONS for x in self.final(arm, epsilon)] for arm in ("no-ann relabelled", "no-ann")
-        )
-        made.append(
-            _compared("the cause is label noise: No-Ann's records, relabelled by the expert, do better", again, without)
-        )
-        for epsilon in EPSILONS:
-            real = np.array(self.areas("actual"))
-            for arm in ("post-ann", "random"):
-                gap = real - np.array(self.areas(arm, epsilon))
-                text = f"{arm} is far below Actual at ε = {epsilon:g} (area under the curve)"
-                made.append(Claim(text, f"Actual − {arm} = {_spread(gap)}", bool(gap.mean() > 0.02)))
-            apart = np.array(self.areas("post-ann", epsilon)) - np.array(self.areas("random", epsilon))
-            made.append(
-                Claim(
-                    f"Post-Ann ≈ Random at ε = {epsilon:g}",
-                    f"Post-Ann − Random = {_spread(apart)}",
-                    bool(abs(apart.mean()) < 0.005),
-                )
-            )
-            for arm in ("post-ann", "random"):
-                made.append(
-                    _compared(
-                        f"Proposed is above {arm} at ε = {epsilon:g} (area under the curve)",
-                        self.areas("proposed", epsilon),
-                        self.areas(arm, epsilon),
-                    )
-                )
-            last = max(m for c in self.of(2, "proposed", epsilon) for m in c.marks)
-            late = np.array(at_mark(self.of(2, "actual"), last)) - np.array(
-                at_mark(self.of(2, "proposed", epsilon), last)
-            )
-            made.append(
-                Claim(
-                    f"Proposed is near Actual in the end (ε = {epsilon:g})",
-                    f"Actual − Proposed at {last} labels = {_spread(late)}",
-                    bool(late.mean() < 0.02),
-                )
-            )
-        return made
+class Report(Runs):
+    """The page."""
 
     def markdown(self) -> str:
         """The page."""
@@ -118,8 +32,19 @@ class Report:
             f"`kagemusha reproduce annotation`, version {__version__}. Adult, 13 explanatory columns, 30,162 complete rows, split "
             f"15,081 / 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} runs, each a split of its own. "
             f"The expert is a boosted tree trained on its own part. The judge is a forest of {self.settings.trees} trees, trained anew "
-            f"after every {self.settings.batch} labels; pools of {self.settings.pool} doubles; K = 20 rounds, 5k labels in round k. The "
-            "paper prints no numbers: its claims are checked. ± is one standard deviation over runs.",
+            f"after every {self.settings.batch} labels; pools of {self.settings.pool:,} doubles; K = 20 rounds, 5k labels in round k. The "
+            "paper prints no numbers: its claims are checked. In tables ± is one standard deviation over runs, of a difference its "
+            "standard error; differences are paired by split. Area is the mean accuracy over 20 to 1,000 labels.",
+            "",
+            "## Claims",
+            "",
+            "A verdict needs the 95 % interval (Student's t) on one side; otherwise the runs cannot tell. The paper's seven claims, then "
+            "our own arm. From 4 on, areas under the curve are compared, unless a number of labels is named.",
+            "",
+            _table(
+                ["", "claim", "difference", "verdict"],
+                [[str(c.number or "ours"), c.text, c.found, c.word] for c in self.claims()],
+            ),
             "",
             "## Experiment 1: who labels (figure 4)",
             "",
@@ -152,31 +77,31 @@ class Report:
                 ]
             )
             lines += [f"ε = {epsilon:g}", "", _table(["labels", *map(str, marks), "area"], rows), ""]
+        lines += self._ablations()
+        cpu = sum(
+            {(c.experiment, c.epsilon, c.run, c.arm if c.experiment == 2 else ""): c.cpu for c in self.curves}.values()
+        )
+        lines += [f"All runs together took {cpu / 60:.0f} minutes on one core.", ""]
+        return "\n".join(lines)
+
+    def _ablations(self) -> list[str]:
+        """Every variant beside Proposed and Post-Ann."""
         epsilon = self.settings.ablation_epsilon
-        lines += [
+        if not self.settings.ablations:
+            return []
+        proposed, post = (self.areas(arm, epsilon) for arm in ("proposed", "post-ann"))
+        rows = []
+        for arm in (*MAIN, *self.settings.ablations):
+            areas = self.areas(arm, epsilon)
+            rows.append([arm, ARMS[arm].about, _spread(areas), _apart(areas, proposed), _apart(areas, post)])
+        return [
             f"## Variants and ablations (ε = {epsilon:g})",
             "",
-            _table(
-                ["", "area", "difference to proposed"],
-                [
-                    [
-                        arm,
-                        _spread(self.areas(arm, epsilon)),
-                        _spread(np.array(self.areas(arm, epsilon)) - np.array(self.areas("proposed", epsilon))),
-                    ]
-                    for arm in ("proposed", *self.settings.ablations)
-                ],
-            ),
+            _table(["arm", "what is different", "area", "less Proposed", "less Post-Ann"], rows),
             "",
-            "annealed: AIM's own pace of privacy, labels in step with it. unweighted: rounds choose without looking at the judge. bare: the "
-            "paper's sigmoid(A). flat: 50 labels in every round.",
-            "",
-            "## Claims",
-            "",
-            _table(["claim", "found", "verdict"], [[c.text, c.found, c.word] for c in self.claims()]),
+            "What they say about the paper's central claim: [decision 110](../../docs/decisions/110-why-proposed-loses.md).",
             "",
         ]
-        return "\n".join(lines)
 
 
 def reproduce(out: Path, *, quick: bool = False, runs: int = 5, progress: Progress = silent) -> Report:
@@ -189,11 +114,9 @@ def reproduce(out: Path, *, quick: bool = False, runs: int = 5, progress: Progre
     return report
 
 
-def _compared(text: str, more: Sequence[float], less: Sequence[float]) -> Claim:
-    apart = np.array(more) - np.array(less)
-    error = float(apart.std(ddof=1) / math.sqrt(len(apart))) if len(apart) > 1 else math.inf
-    holds = None if abs(apart.mean()) < 2 * error and apart.mean() > 0 else bool(apart.mean() > 0)
-    return Claim(text, f"difference {apart.mean():+.4f} ± {error:.4f} (standard error, n = {len(apart)})", holds)
+def _apart(more: FloatArray, less: FloatArray) -> str:
+    apart = more - less
+    return f"{apart.mean():+.4f} ± {standard_error(apart):.4f}" if apart.any() else "–"
 
 
 def _spread(values: Sequence[float] | FloatArray) -> str:
@@ -227,7 +150,7 @@ def _figure(report: Report, path: Path) -> None:
     figure, panels = plt.subplots(1, len(EPSILONS), figsize=(12, 3.6), sharey=True)
     for panel, epsilon in zip(panels, EPSILONS, strict=True):
         for arm in (*MAIN, "actual"):
-            curves = report.of(2, arm, None if arm == "actual" else epsilon)
+            curves = report.of(2, arm, epsilon)
             marks = curves[0].marks
             values = np.array([[c.accuracy[c.marks.index(m)] for m in marks] for c in curves])
             (line,) = panel.plot(marks, values.mean(axis=0), label=arm)
