@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import httpx2  # noqa: F401 - what the test client needs
@@ -14,10 +13,9 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from kagemusha.annotation.access import TRIES, Access, token_of
-from kagemusha.annotation.exchange import from_label_studio, label_studio_config, to_csv, to_label_studio
+from kagemusha.annotation.exchange import to_csv
 from kagemusha.annotation.server import create_app
 from kagemusha.annotation.store import Store
-from kagemusha.errors import DataError
 
 from .people import asked
 
@@ -152,33 +150,6 @@ def test_csv_is_safe_for_spreadsheets(store: Store) -> None:
     assert rows[1][2] == "'=HYPERLINK()"
     assert rows[1][-1] == "'=1+1"
     assert rows[1][-2] == "0"
-
-
-def test_label_studio_and_back(store: Store, tmp_path: Path) -> None:
-    store.label(1, "Ada", "1", "key-000001")
-    store.label(2, "Ada", "impossible", "key-000002")
-    text = to_label_studio(store)
-    other = asked(tmp_path / "other")
-    assert from_label_studio(other, text) == 2
-    assert from_label_studio(other, text) == 0, "the same export again brings nothing new"
-    assert [(s.task, s.who, s.answer) for s in other.said()] == [(1, "Ada", "1"), (2, "Ada", "impossible")]
-    assert '<Choice value="yes"/>' in label_studio_config(["no", "yes"])
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"data": {}, "annotations": [{}]}]'])
-def test_other_files_are_no_labels(store: Store, text: str) -> None:
-    if text == "{}":
-        assert from_label_studio(store, text) == 0
-        return
-    with pytest.raises(DataError, match="Label Studio"):
-        from_label_studio(store, text)
-
-
-def test_a_choice_that_is_no_class_is_refused(store: Store) -> None:
-    value = {"type": "choices", "value": {"choices": ["maybe"]}}
-    text = json.dumps([{"data": {"kagemusha_task": 1}, "annotations": [{"result": [value]}]}])
-    with pytest.raises(DataError, match="none of the classes"):
-        from_label_studio(store, text)
 
 
 def test_the_token_is_made_once_and_private(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
-"""Labels out and in: CSV, JSON, and Label Studio's JSON, for teams that use it already."""
+"""Labels out: CSV, JSON, and Label Studio's JSON, for teams that use it already. The way back is `incoming`."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from typing import Any
 
 from kagemusha.annotation.agreement import by_task, standing
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Said, Store
-from kagemusha.errors import DataError, UsageError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What makes a spreadsheet take a text for a formula."""
@@ -26,11 +24,12 @@ def to_csv(store: Store) -> str:
     columns = [cell["column"] for cell in said[0].shown] if said else []
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["task", "round", "who", "answer", "stands", *map(safe, columns)])
+    writer.writerow(["task", "round", "who", "answer", "stands", "settles", *map(safe, columns)])
     for task, labels in by_task(said).items():
         stands = standing(labels)
         for one in labels:
             row = [task, one.round, safe(one.who), safe(_word(one.answer, classes)), safe(_word(stands, classes))]
+            row.append("yes" if one.final else "")
             writer.writerow([*row, *(safe(str(cell["value"])) for cell in one.shown)])
     return out.getvalue()
 
@@ -56,15 +55,17 @@ def to_json(store: Store) -> str:
 
 
 def to_label_studio(store: Store) -> str:
-    """Tasks with their annotations, as Label Studio imports them; made for its text classification."""
+    """Tasks as Label Studio imports them, made for its text classification: labelled ones, and those that wait for a label."""
     classes = store.fact("project", {})["classes"]
+    said = by_task(store.said())
+    records = {task: labels[0].shown for task, labels in said.items()}
+    records |= {task.id: task.shown for task in store.waiting()}
     tasks = [
         {
-            "id": task,
-            "data": {**_data(labels[0]), "kagemusha_task": task},
-            "annotations": [_annotation(x, classes) for x in labels],
+            "data": {TO: as_text(shown), "kagemusha_task": task},
+            "annotations": [_annotation(one, classes) for one in said.get(task, ())],
         }
-        for task, labels in by_task(store.said()).items()
+        for task, shown in sorted(records.items())
     ]
     return json.dumps(tasks, indent=1)
 
@@ -81,60 +82,16 @@ def label_studio_config(classes: list[str]) -> str:
     )
 
 
-def from_label_studio(store: Store, text: str) -> int:
-    """Labels from Label Studio's JSON export, for tasks that we exported; returns how many were new."""
-    classes = store.fact("project", {})["classes"]
-    try:
-        tasks = json.loads(text)
-        found = [
-            (int(task["data"]["kagemusha_task"]), annotation)
-            for task in tasks
-            for annotation in task.get("annotations", ())
-            if not annotation.get("was_cancelled")
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DataError("not an export of Label Studio with our tasks (data.kagemusha_task is missing)") from None
-    return sum(_take(store, task, annotation, classes) for task, annotation in found)
-
-
-def _take(store: Store, task: int, annotation: dict[str, Any], classes: list[str]) -> bool:
-    result = annotation.get("result") or []
-    chosen = [r["value"]["choices"][0] for r in result if r.get("type") == "choices" and r["value"].get("choices")]
-    if not chosen:
-        return False
-    if chosen[0] not in (*classes, UNKNOWN, IMPOSSIBLE):
-        raise DataError(f"an annotation of task {task} has a choice that is none of the classes")
-    answer = str(classes.index(chosen[0])) if chosen[0] in classes else chosen[0]
-    who = _who(annotation)
-    key = hashlib.sha256(f"{task} {who} {answer} {annotation.get('id')}".encode()).hexdigest()[:40]
-    before = len(store.said())
-    try:
-        store.label(task, who, answer, key, queued=False)
-    except UsageError:
-        return False  # the same person has said so before
-    return len(store.said()) > before
-
-
-def _who(annotation: dict[str, Any]) -> str:
-    by = annotation.get("completed_by", "")
-    named = by.get("email") or by.get("id") if isinstance(by, dict) else by
-    kept = (annotation.get("meta") or {}).get("who") if isinstance(annotation.get("meta"), dict) else None
-    return str(kept or f"Label Studio {named}")[:60]
-
-
-def _data(one: Said) -> dict[str, Any]:
-    text = "\n".join(f"{cell['column']}: {cell['value']}" for cell in one.shown)
-    return {TO: text, **{f"column_{i}": f"{c['column']}: {c['value']}" for i, c in enumerate(one.shown)}}
+def as_text(shown: list[dict[str, Any]]) -> str:
+    """A record in lines."""
+    return "\n".join(f"{cell['column']}: {cell['value']}" for cell in shown)
 
 
 def _annotation(one: Said, classes: list[str]) -> dict[str, Any]:
     value = {"choices": [_word(one.answer, classes)]}
-    return {
-        "result": [{"from_name": FROM, "to_name": TO, "type": "choices", "value": value}],
-        "was_cancelled": False,
-        "ground_truth": one.final,
-        "meta": {"who": one.who},
-    }
+    # of an annotation, Label Studio keeps the result and who imported it; a result may carry a remark, which holds the name
+    made = {"from_name": FROM, "to_name": TO, "type": "choices", "value": value, "meta": {"text": [one.who]}}
+    return {"result": [made], "was_cancelled": False, "ground_truth": one.final}
 
 
 def _word(answer: str | None, classes: list[str]) -> str:
@@ -146,6 +103,11 @@ def safe(text: str) -> str:
     if text.lstrip("'").startswith(FORMULA) and not _is_number(text):
         return "'" + text
     return text
+
+
+def plain(text: str) -> str:
+    """What `safe` was given."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA) else text
 
 
 def _is_number(text: str) -> bool:

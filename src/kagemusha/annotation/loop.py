@@ -9,7 +9,7 @@ the desk, and nothing is paid or asked twice.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,12 +17,12 @@ from kagemusha.annotation.acquisition import acquisition
 from kagemusha.annotation.desk import Desk
 from kagemusha.annotation.judges import Judge, Trainer, Vectors, prediction, trainer
 from kagemusha.annotation.kage_rounds import KageRounds
+from kagemusha.annotation.private_rounds import PrivateRounds
 from kagemusha.annotation.rounds import Rounds
 from kagemusha.annotation.votes import bald
 from kagemusha.annotation.weights import Weights
-from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.models.generator import Round
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -169,29 +169,6 @@ class KageLoop(Loop):
 
     def _rounds(self, curator: Curator, rng: np.random.Generator) -> PrivateRounds:
         return KageRounds(curator, self.settings.rounds, rng, self.desk.remembered)
-
-
-class PrivateRounds(Protocol):
-    """The private side of the loop."""
-
-    trace: list[Round]
-    done: bool
-
-    def start(self) -> MarkovGenerator:
-        """What is read before the first label."""
-        ...
-
-    def go(self, weights: Weights | None) -> MarkovGenerator:
-        """One round; `weights` says where the judge is unsure."""
-        ...
-
-    def draw(self, rows: int) -> list[Codes]:
-        """Doubles of the present model, column by column."""
-        ...
-
-    def fitted(self, generator: MarkovGenerator) -> Fitted:
-        """The model, and everything that was released on the way."""
-        ...
 
 
 class _Run:

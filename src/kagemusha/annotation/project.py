@@ -13,7 +13,7 @@ import numpy as np
 
 from kagemusha.annotation.cards import cards
 from kagemusha.annotation.loop import Annotated
-from kagemusha.annotation.store import Store
+from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.annotation.store_desk import StoreDesk
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
@@ -47,6 +47,10 @@ class Project:
             raise UsageError(f"--classes must name 2 to {MOST_CLASSES} different classes, got {len(set(self.classes))}")
         if not all(name.strip() for name in self.classes):
             raise UsageError("--classes: a class has no name")
+        if {UNKNOWN, IMPOSSIBLE} & set(self.classes):
+            raise UsageError(
+                f"--classes: {UNKNOWN} and {IMPOSSIBLE} have buttons of their own, name the class otherwise"
+            )
         if not 0 <= self.shared <= 1:
             raise UsageError(f"--shared must be at least 0 and at most 1, got {self.shared}")
 

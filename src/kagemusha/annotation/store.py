@@ -9,35 +9,18 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from kagemusha.errors import DataError, UsageError
+from kagemusha.annotation.store_file import StoreFile
+from kagemusha.errors import UsageError
 
 LEASE = 120.0
 """Seconds for which a question that somebody looks at is not shown to others."""
 
 UNKNOWN, IMPOSSIBLE = "unknown", "impossible"
 """Answers that are no class: cannot tell, and this cannot exist. Both keep the record out of training."""
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS rounds (number INTEGER PRIMARY KEY, quota INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS tasks (
-  id INTEGER PRIMARY KEY, round INTEGER NOT NULL REFERENCES rounds, position INTEGER NOT NULL, codes TEXT NOT NULL,
-  shown TEXT NOT NULL, held INTEGER NOT NULL, needed INTEGER NOT NULL, rank INTEGER, lease_by TEXT, lease_until REAL NOT NULL DEFAULT 0,
-  UNIQUE (round, position));
-CREATE INDEX IF NOT EXISTS queue ON tasks (rank) WHERE rank IS NOT NULL;
-CREATE TABLE IF NOT EXISTS labels (
-  id INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks, who TEXT NOT NULL, answer TEXT NOT NULL, at REAL NOT NULL,
-  key TEXT NOT NULL UNIQUE, undone INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0);
-CREATE UNIQUE INDEX IF NOT EXISTS once ON labels (task, who) WHERE undone = 0;
-CREATE INDEX IF NOT EXISTS of_task ON labels (task) WHERE undone = 0;
-CREATE TABLE IF NOT EXISTS skipped (task INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (task, who));
-"""
 
 
 @dataclass(frozen=True)
@@ -66,54 +49,8 @@ class Said:
     at: float
 
 
-class Store:
-    """The file. Every method is one transaction."""
-
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        if not create and not path.exists():
-            raise DataError(f"{path}: no such annotation project")
-        self.path = path
-        with self._looking() as database:
-            database.execute("PRAGMA journal_mode = WAL")  # the file remembers it
-        with self._transaction() as database:
-            for statement in _TABLES.split(";"):
-                if statement.strip():
-                    database.execute(statement)
-        if create:
-            path.chmod(0o600)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous = FULL")
-            database.row_factory = sqlite3.Row
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
-
-    @contextmanager
-    def _looking(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
-            database.row_factory = sqlite3.Row
-            yield database
-
-    # facts: settings and progress, as JSON
-
-    def fact(self, name: str, otherwise: Any = None) -> Any:
-        """A fact that was kept."""
-        with self._looking() as database:
-            found = database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return otherwise if found is None else json.loads(found["value"])
-
-    def keep(self, **facts: Any) -> None:
-        """Keep facts, in place of older ones of the same names."""
-        with self._transaction() as database:
-            for name, value in facts.items():
-                database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+class Store(StoreFile):
+    """Every method is one transaction."""
 
     # the loop's side
 
@@ -174,22 +111,29 @@ class Store:
 
     def next(self, who: str) -> Task | None:
         """The next question for somebody, who keeps it for a while; None while there is none, or when all labels are in."""
-        now = time.time()
+        with self._transaction(durable=False) as database:
+            return self._next(database, who)
+
+    def label_and_next(self, task: int, who: str, answer: str, key: str) -> Task | None:
+        """Write a label and hand out the next question, with one wait for the disk."""
         with self._transaction() as database:
-            if self._enough(database):
-                return None
-            row = database.execute(
-                "SELECT id, round, shown FROM tasks t WHERE rank IS NOT NULL AND (lease_until < ? OR lease_by = ?) "
-                "AND needed > (SELECT COUNT(*) FROM labels WHERE task = t.id AND undone = 0) "
-                "AND NOT EXISTS (SELECT 1 FROM labels WHERE task = t.id AND undone = 0 AND who = ?) "
-                "AND NOT EXISTS (SELECT 1 FROM skipped WHERE task = t.id AND who = ?) ORDER BY rank LIMIT 1",
-                (now, who, who, who),
-            ).fetchone()
-            if row is None:
-                return None
-            database.execute(
-                "UPDATE tasks SET lease_by = ?, lease_until = ? WHERE id = ?", (who, now + LEASE, row["id"])
-            )
+            self._label(database, task, who, answer, key, queued=True)
+            return self._next(database, who)
+
+    def _next(self, database: sqlite3.Connection, who: str) -> Task | None:
+        now = time.time()
+        if self._enough(database):
+            return None
+        row = database.execute(
+            "SELECT id, round, shown FROM tasks t WHERE rank IS NOT NULL AND (lease_until < ? OR lease_by = ?) "
+            "AND needed > (SELECT COUNT(*) FROM labels WHERE task = t.id AND undone = 0) "
+            "AND NOT EXISTS (SELECT 1 FROM labels WHERE task = t.id AND undone = 0 AND who = ?) "
+            "AND NOT EXISTS (SELECT 1 FROM skipped WHERE task = t.id AND who = ?) ORDER BY rank LIMIT 1",
+            (now, who, who, who),
+        ).fetchone()
+        if row is None:
+            return None
+        database.execute("UPDATE tasks SET lease_by = ?, lease_until = ? WHERE id = ?", (who, now + LEASE, row["id"]))
         return Task(row["id"], row["round"], json.loads(row["shown"]))
 
     @staticmethod
@@ -201,36 +145,39 @@ class Store:
         ).fetchone()[0]
         return project is not None and given >= json.loads(project["value"]).get("labels", given + 1)
 
-    def label(self, task: int, who: str, answer: str, key: str, *, queued: bool = True) -> None:
-        """Write a label. The same `key` again changes nothing: a browser that heard no answer may ask again.
+    def label(self, task: int, who: str, answer: str, key: str, *, queued: bool = True) -> bool:
+        """Write a label. The same `key` again changes nothing (False): a browser that heard no answer may ask again.
 
         Only what is being asked about may be labelled, unless it comes from elsewhere (`queued` is False).
         """
         with self._transaction() as database:
-            if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
-                return
-            found = database.execute("SELECT rank, lease_by FROM tasks WHERE id = ?", (task,)).fetchone()
-            # somebody who was shown a record may answer although the next round has begun meanwhile
-            if found is None or (queued and found["rank"] is None and found["lease_by"] != who):
-                raise UsageError("this record is not being asked about")
-            if database.execute(
-                "SELECT 1 FROM labels WHERE task = ? AND who = ? AND undone = 0", (task, who)
-            ).fetchone():
-                raise UsageError("you have labelled this record already; undo that first")
-            database.execute(
-                "INSERT INTO labels (task, who, answer, at, key) VALUES (?, ?, ?, ?, ?)",
-                (task, who, answer, time.time(), key),
-            )
-            # what has all its labels leaves the queue, so that looking for the next one stays quick
-            database.execute(
-                "UPDATE tasks SET lease_until = 0, rank = CASE WHEN needed > "
-                "(SELECT COUNT(*) FROM labels WHERE task = tasks.id AND undone = 0) THEN rank END WHERE id = ?",
-                (task,),
-            )
+            return self._label(database, task, who, answer, key, queued=queued)
+
+    @staticmethod
+    def _label(database: sqlite3.Connection, task: int, who: str, answer: str, key: str, *, queued: bool) -> bool:
+        if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
+            return False
+        found = database.execute("SELECT rank, lease_by FROM tasks WHERE id = ?", (task,)).fetchone()
+        # somebody who was shown a record may answer although the next round has begun meanwhile
+        if found is None or (queued and found["rank"] is None and found["lease_by"] != who):
+            raise UsageError("this record is not being asked about")
+        if database.execute("SELECT 1 FROM labels WHERE task = ? AND who = ? AND undone = 0", (task, who)).fetchone():
+            raise UsageError("you have labelled this record already; undo that first")
+        database.execute(
+            "INSERT INTO labels (task, who, answer, at, key) VALUES (?, ?, ?, ?, ?)",
+            (task, who, answer, time.time(), key),
+        )
+        # what has all its labels leaves the queue, so that looking for the next one stays quick
+        database.execute(
+            "UPDATE tasks SET lease_until = 0, rank = CASE WHEN needed > "
+            "(SELECT COUNT(*) FROM labels WHERE task = tasks.id AND undone = 0) THEN rank END WHERE id = ?",
+            (task,),
+        )
+        return True
 
     def skip(self, task: int, who: str) -> None:
         """Somebody passes; others may be asked."""
-        with self._transaction() as database:
+        with self._transaction(durable=False) as database:
             database.execute("INSERT OR IGNORE INTO skipped VALUES (?, ?)", (task, who))
             database.execute("UPDATE tasks SET lease_until = 0 WHERE id = ? AND lease_by = ?", (task, who))
 
@@ -251,16 +198,32 @@ class Store:
             )
         return Task(row["task"], row["round"], json.loads(row["shown"]))
 
-    def settle(self, task: int, who: str, answer: str, key: str) -> None:
-        """Settle a disagreement: this answer stands whatever the others said."""
+    def settle(self, task: int, who: str, answer: str, key: str) -> bool:
+        """Settle a disagreement: this answer stands whatever the others said. The same `key` again changes nothing (False)."""
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
-                return
+                return False
+            if not database.execute("SELECT 1 FROM labels WHERE task = ? AND undone = 0", (task,)).fetchone():
+                raise UsageError("nobody has labelled this record")
             database.execute("UPDATE labels SET undone = 1 WHERE task = ? AND who = ? AND undone = 0", (task, who))
             database.execute(
                 "INSERT INTO labels (task, who, answer, at, key, final) VALUES (?, ?, ?, ?, ?, 1)",
                 (task, who, answer, time.time(), key),
             )
+        return True
+
+    def waiting(self) -> list[Task]:
+        """Records that are being asked about, the next one first."""
+        with self._looking() as database:
+            rows = database.execute(
+                "SELECT id, round, shown FROM tasks WHERE rank IS NOT NULL ORDER BY rank"
+            ).fetchall()
+        return [Task(row["id"], row["round"], json.loads(row["shown"])) for row in rows]
+
+    def records(self) -> dict[int, list[dict[str, Any]]]:
+        """What is shown of every record there is."""
+        with self._looking() as database:
+            return {row["id"]: json.loads(row["shown"]) for row in database.execute("SELECT id, shown FROM tasks")}
 
     def said(self) -> list[Said]:
         """All labels that stand, oldest first."""

@@ -51,7 +51,11 @@ def annotate(
     policy: Policy = "default",
     take: Annotated[
         Path | None,
-        typer.Option("--import", help="Take labels from Label Studio's JSON and leave.", show_default=False),
+        typer.Option(
+            "--import",
+            help="Take labels from a file (our CSV or JSON, or Label Studio's JSON) and leave.",
+            show_default=False,
+        ),
     ] = None,
     alone: Annotated[bool, typer.Option("--rounds-only", hidden=True)] = False,
 ) -> None:
@@ -61,7 +65,8 @@ def annotate(
     and nothing is paid or asked twice. When both budgets are used up, the folder holds the labelled doubles and a release with its
     certificate. Labels travel to Label Studio and back: see the page's export, and --import.
     """
-    from kagemusha.annotation.exchange import from_label_studio, label_studio_config
+    from kagemusha.annotation.exchange import label_studio_config
+    from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import Project, open_project
     from kagemusha.certificate.verify import MOST_DELTA
@@ -93,7 +98,7 @@ def annotate(
     store = open_project(folder, project)
     (folder / "label-studio.xml").write_text(label_studio_config(list(names)))
     if take is not None:
-        say(f"{from_label_studio(store, _text(take))} new labels")
+        say(f"{take_labels(store, _text(take))} new labels")
         return
     if alone:
         _rounds(project, store, data, declared, folder, ledger_path(ledger, data), policy)

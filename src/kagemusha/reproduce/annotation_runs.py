@@ -256,7 +256,8 @@ def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Cur
         jobs += [(1, "all", epsilon, run) for epsilon in EPSILONS]
         jobs += [(2, arm, epsilon, run) for epsilon in EPSILONS for arm in MAIN]
         jobs += [(2, "actual", math.inf, run)]
-        jobs += [(2, arm, settings.ablation_epsilon, run) for arm in settings.ablations]
+    # ablations last: a sitting that is stopped early has the claims
+    jobs += [(2, arm, settings.ablation_epsilon, run) for run in range(settings.runs) for arm in settings.ablations]
     found: list[Curve] = []
     parts: dict[tuple[int, tuple[str, ...]], Split] = {}
     for at, (experiment, arm, epsilon, run) in enumerate(jobs):

@@ -1,0 +1,93 @@
+"""The SQLite file behind a labelling project: its tables, its transactions, and facts kept as JSON.
+
+Write-ahead log. A *durable* transaction is synced to the disk before it counts (labels: they survive a power cut). Others survive the
+death of the process and may be lost with the power alone (who looks at which record): that saves the wait for the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kagemusha.errors import DataError
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rounds (number INTEGER PRIMARY KEY, quota INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS tasks (
+  id INTEGER PRIMARY KEY, round INTEGER NOT NULL REFERENCES rounds, position INTEGER NOT NULL, codes TEXT NOT NULL,
+  shown TEXT NOT NULL, held INTEGER NOT NULL, needed INTEGER NOT NULL, rank INTEGER, lease_by TEXT, lease_until REAL NOT NULL DEFAULT 0,
+  UNIQUE (round, position));
+CREATE INDEX IF NOT EXISTS queue ON tasks (rank) WHERE rank IS NOT NULL;
+CREATE TABLE IF NOT EXISTS labels (
+  id INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks, who TEXT NOT NULL, answer TEXT NOT NULL, at REAL NOT NULL,
+  key TEXT NOT NULL UNIQUE, undone INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX IF NOT EXISTS once ON labels (task, who) WHERE undone = 0;
+CREATE INDEX IF NOT EXISTS of_task ON labels (task) WHERE undone = 0;
+CREATE TABLE IF NOT EXISTS skipped (task INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (task, who));
+"""
+
+
+class StoreFile:
+    """One connection for each thread, opened when it is first needed."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        if not create and not path.exists():
+            raise DataError(f"{path}: no such annotation project")
+        self.path = path
+        self._own = threading.local()
+        try:
+            with self._looking() as database:
+                database.execute("PRAGMA journal_mode = WAL")  # the file remembers it
+            with self._transaction() as database:
+                for statement in _TABLES.split(";"):
+                    if statement.strip():
+                        database.execute(statement)
+        except sqlite3.DatabaseError:
+            raise DataError(f"{path}: not an annotation project, or it cannot be written") from None
+        if create:
+            path.chmod(0o600)
+
+    def _connection(self) -> sqlite3.Connection:
+        kept = getattr(self._own, "connection", None)
+        if kept is None or self._own.process != os.getpid():  # a connection must not be carried into a fork
+            kept = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            kept.row_factory = sqlite3.Row
+            self._own.connection, self._own.process, self._own.durable = kept, os.getpid(), None
+        return kept
+
+    @contextmanager
+    def _transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        database = self._connection()
+        if self._own.durable is not durable:
+            database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._own.durable = durable
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            yield database
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT")
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        yield self._connection()
+
+    def fact(self, name: str, otherwise: Any = None) -> Any:
+        """A fact that was kept."""
+        with self._looking() as database:
+            found = database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return otherwise if found is None else json.loads(found["value"])
+
+    def keep(self, **facts: Any) -> None:
+        """Keep facts, in place of older ones of the same names."""
+        with self._transaction() as database:
+            for name, value in facts.items():
+                database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
