@@ -7,8 +7,9 @@ import pytest
 
 from kagemusha.annotation.loop import Annotated
 from kagemusha.reproduce.annotation import Report
+from kagemusha.reproduce.annotation_arms import ARMS, MAIN, Settings
 from kagemusha.reproduce.annotation_claims import compared
-from kagemusha.reproduce.annotation_runs import ARMS, EPSILONS, MAIN, Curve, Settings, _stamp, area, at_mark
+from kagemusha.reproduce.annotation_runs import EPSILONS, Curve, _stamp, area, at_mark
 
 
 def curves(lift: float) -> list[Curve]:

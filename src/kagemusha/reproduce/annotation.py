@@ -14,8 +14,9 @@ from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.extras import need
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
+from kagemusha.reproduce.annotation_arms import ARMS, MAIN, Settings
 from kagemusha.reproduce.annotation_claims import Runs, standard_error
-from kagemusha.reproduce.annotation_runs import ARMS, EPSILONS, MAIN, MARKS, Curve, Settings, all_curves, at_mark
+from kagemusha.reproduce.annotation_runs import EPSILONS, MARKS, Curve, all_curves, at_mark
 from kagemusha.version import __version__
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.extras import need
-from kagemusha.reproduce.annotation_runs import EPSILONS, Curve, Settings, area, at_mark
+from kagemusha.reproduce.annotation_arms import Settings
+from kagemusha.reproduce.annotation_runs import EPSILONS, Curve, area, at_mark
 
 NEAR = 0.02
 """Accuracies closer than this are called near, others far."""
