@@ -42,7 +42,9 @@ def main() -> None:
             space=space,
             rules=Rules(trainings=trainings, references=trainings),
         )
-        warm = Game(data.table, chosen, game.maker, game.inferences, space=space, rules=Rules(trainings=2, references=1), seed=9)
+        warm = Game(
+            data.table, chosen, game.maker, game.inferences, space=space, rules=Rules(trainings=2, references=1), seed=9
+        )
         play(warm, jobs=1)
         seconds = {}
         for jobs in (1, 2):
