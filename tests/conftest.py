@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command import COMMAND, Done, Run, checked, in_this_process
+from servers import Postgres
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,6 +25,31 @@ def data_folder() -> Path:
     if not where or not (Path(where) / "adult.parquet").exists():
         pytest.skip("KAGEMUSHA_DATA does not name a folder with adult.parquet")
     return Path(where)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server of the tests' own."""
+    server = Postgres()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session in this process, one for all tests."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").appName("kagemusha")
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.memory": "700m",
+                "spark.sql.session.timeZone": "Asia/Tokyo", "spark.driver.host": "127.0.0.1"}  # fmt: skip
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kagemusha.errors import LedgerError
+from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import LaplaceEvent

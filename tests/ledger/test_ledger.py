@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.ledger import Book, SQLiteLedger, chain, open_ledger
+from kagemusha.ledger.audit import not_as_told
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent
@@ -41,26 +43,40 @@ def request(
     )
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The place of an empty ledger, in each kind of database."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "ledger.db")
+        return
+    import psycopg
+
+    url = request.getfixturevalue("postgres").url
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute("DROP SCHEMA IF EXISTS kagemusha CASCADE")
+    yield url
+
+
 def event(sigma: float = 10.0) -> GaussianEvent:
     return GaussianEvent(what="counts of age", sigma=sigma, l2_squared=1)
 
 
-def test_without_a_cap_the_first_release_sets_it() -> None:
-    ledger = open_ledger()
+def test_without_a_cap_the_first_release_sets_it(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.open_release(request("first"))
     with pytest.raises(CapReached, match="ledger cap"):
         ledger.open_release(request("second", epsilon=0.1))
     assert [cap.budget.epsilon for cap in ledger.caps()] == [1.0]
 
 
-def test_the_same_request_is_the_same_release() -> None:
-    ledger = open_ledger()
+def test_the_same_request_is_the_same_release(where: str) -> None:
+    ledger = open_ledger(where)
     assert ledger.open_release(request("a")).id == ledger.open_release(request("a")).id
     assert len(ledger.releases()) == 1
 
 
-def test_closing_gives_back_what_was_never_charged() -> None:
-    ledger = open_ledger()
+def test_closing_gives_back_what_was_never_charged(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.set_cap(Cap("patients", "default", Budget(1.0, 1e-9)))
     first = ledger.open_release(request("a"))
     ledger.charge(first.id, [("k", event(1000.0), Cost(500))])
@@ -70,8 +86,8 @@ def test_closing_gives_back_what_was_never_charged() -> None:
     ledger.open_release(request("b", epsilon=0.9))
 
 
-def test_the_first_release_fixes_how_all_add_up() -> None:
-    ledger = open_ledger()
+def test_the_first_release_fixes_how_all_add_up(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.set_cap(Cap("patients", "default", Budget(2.0, 1e-9)))
     assert ledger.caps()[0].rule is None
     ledger.open_release(request("a", accounting=Accounting.GDP))
@@ -94,8 +110,8 @@ def test_a_cap_holds_a_first_release_of_its_own_size_in_every_accounting() -> No
             ledger.open_release(request("b", epsilon=0.01, accounting=accounting))
 
 
-def test_pure_caps_add_up_epsilons() -> None:
-    ledger = open_ledger()
+def test_pure_caps_add_up_epsilons(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.set_cap(Cap("patients", "default", Budget(1.0, 0.0)))
     ledger.open_release(request("a", epsilon=0.75, accounting=Accounting.PURE))
     ledger.open_release(request("b", epsilon=0.25, accounting=Accounting.PURE))
@@ -131,8 +147,8 @@ def test_a_pure_cap_over_an_older_history_that_is_not_pure_admits_nothing(tmp_pa
     assert ledger.used(ledger.caps()[0]) == float("inf")
 
 
-def test_a_release_without_a_limit_takes_nothing_from_a_cap() -> None:
-    ledger = open_ledger()
+def test_a_release_without_a_limit_takes_nothing_from_a_cap(where: str) -> None:
+    ledger = open_ledger(where)
     cap = Cap("patients", "default", Budget(1.0, 1e-9))
     ledger.set_cap(cap)
     with pytest.raises(CapReached, match="allow-unprotected"):
@@ -153,8 +169,8 @@ def test_the_largest_release_fits_and_a_larger_one_is_refused_by_name(accounting
         ledger.open_release(request("b", epsilon=1e4, accounting=accounting))
 
 
-def test_large_pure_steps_stay_within_what_was_reserved() -> None:
-    ledger = open_ledger()
+def test_large_pure_steps_stay_within_what_was_reserved(where: str) -> None:
+    ledger = open_ledger(where)
     record = ledger.open_release(request("a", epsilon=1000.0, accounting=Accounting.PURE))
     steps = [LaplaceEvent(what="counts", scale=1 / share, l1=1) for share in (600.0, 399.0, 0.5, 0.5)]
     for i, step in enumerate(steps):
@@ -193,31 +209,31 @@ def test_reading_changes_nothing_and_knows_what_is_no_ledger(tmp_path: Path) -> 
     assert {f: f.read_bytes() for f in tmp_path.glob("a*db")} == {path: before}
 
 
-def test_adjacencies_do_not_mix() -> None:
-    ledger = open_ledger()
+def test_adjacencies_do_not_mix(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.set_cap(Cap("patients", "default", Budget(1.0, 1e-9, Adjacency.REPLACE)))
     with pytest.raises(CapReached, match="replace"):
         ledger.open_release(request("a"))
 
 
-def test_a_cap_cannot_go_below_what_is_spent() -> None:
-    ledger = open_ledger()
+def test_a_cap_cannot_go_below_what_is_spent(where: str) -> None:
+    ledger = open_ledger(where)
     ledger.open_release(request("a"))
     with pytest.raises(UsageError, match="already spent"):
         ledger.set_cap(Cap("patients", "default", Budget(0.5, 1e-9)))
     ledger.set_cap(Cap("patients", "default", Budget(2.0, 1e-9)))
 
 
-def test_steps_cannot_pass_the_reservation() -> None:
-    ledger = open_ledger()
+def test_steps_cannot_pass_the_reservation(where: str) -> None:
+    ledger = open_ledger(where)
     record = ledger.open_release(request("a"))
     with pytest.raises(CapReached, match="nothing was read"):
         ledger.charge(record.id, [("k", event(), Cost(record.reserved + 1))])
     assert ledger.steps(record.id) == []
 
 
-def test_the_first_answer_is_the_only_answer() -> None:
-    ledger = open_ledger()
+def test_the_first_answer_is_the_only_answer(where: str) -> None:
+    ledger = open_ledger(where)
     record = ledger.open_release(request("a"))
     with pytest.raises(LedgerError, match="without a charge"):
         ledger.publish(record.id, {"k": b"early"})
@@ -229,8 +245,8 @@ def test_the_first_answer_is_the_only_answer() -> None:
     assert ledger.releases()[0].charged == 10
 
 
-def test_a_closed_release_takes_no_new_steps() -> None:
-    ledger = open_ledger()
+def test_a_closed_release_takes_no_new_steps(where: str) -> None:
+    ledger = open_ledger(where)
     record = ledger.open_release(request("a"))
     ledger.charge(record.id, [("k", event(), Cost(10))])
     ledger.close_release(record.id)
@@ -281,9 +297,14 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent
 from kagemusha.privacy.filter import cost_of
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import SQLiteLedger
+from kagemusha.ledger import SQLiteLedger, open_ledger
 
-ledger = SQLiteLedger(sys.argv[1], wait_seconds=60)
+where = sys.argv[1]
+if "://" in where:
+    from kagemusha.ledger.postgres import PostgresLedger as Kind
+else:
+    Kind = SQLiteLedger
+ledger = Kind(where, wait_seconds=60)
 out = open(sys.argv[2], "a", buffering=1)
 step = GaussianEvent(what="counts of age", sigma={sigma!r}, l2_squared=1)
 number = 0
@@ -301,20 +322,20 @@ while True:
 """
 
 
-def test_eight_processes_and_forty_kills_never_pass_the_cap(tmp_path: Path) -> None:
+def test_eight_processes_and_forty_kills_never_pass_the_cap(where: str, tmp_path: Path) -> None:
     """Workers are killed at random moments and replaced; every line written out must have a reservation behind it."""
     epsilon, share = 0.05, 120
-    path, out = tmp_path / "ledger.db", tmp_path / "released.txt"
+    out = tmp_path / "released.txt"
     one = request(epsilon=epsilon).reservation
     cap_epsilon = 0.05
-    ledger = SQLiteLedger(path)
+    ledger = open_ledger(where)
     while (limit := limit_of(Budget(cap_epsilon, 1e-9), Accounting.ZCDP).units) < share * one:
         cap_epsilon *= 1.001
     ledger.set_cap(Cap("patients", "default", Budget(cap_epsilon, 1e-9)))
     admitted = limit // one
     sigma = (1e15 / (2 * one)) ** 0.5 * 1.001
     script = WORKER.format(sigma=sigma, epsilon=epsilon)
-    start = lambda: subprocess.Popen([sys.executable, "-c", script, str(path), str(out)])  # noqa: E731
+    start = lambda: subprocess.Popen([sys.executable, "-c", script, where, str(out)])  # noqa: E731
     workers = [start() for _ in range(8)]
     kills = 0
     chance = random.Random(1)
@@ -348,3 +369,56 @@ def test_eight_processes_and_forty_kills_never_pass_the_cap(tmp_path: Path) -> N
     for record in records:
         for step in ledger.steps(record.id):
             assert step.units == cost_of(step.event, Accounting.ZCDP).units <= record.reserved
+
+
+def test_checkpoints_come_back_and_go_with_the_answer(where: str) -> None:
+    ledger = open_ledger(where)
+    record = ledger.open_release(request("a"))
+    with pytest.raises(LedgerError, match="without a charge"):
+        ledger.save_checkpoint(record.id, "k", 1, b"early")
+    ledger.charge(record.id, [("k", event(), Cost(10))])
+    ledger.save_checkpoint(record.id, "k", 1, b"one")
+    ledger.save_checkpoint(record.id, "k", 2, bytes(range(256)))
+    assert ledger.checkpoint(record.id, "k") == (2, bytes(range(256)))
+    ledger.publish(record.id, {"k": b"done"})
+    assert ledger.checkpoint(record.id, "k") is None
+
+
+def test_every_ledger_tells_the_same_history(where: str) -> None:
+    """Chain, audit, reading alone and fingerprints, in each kind of database."""
+    ledger = open_ledger(where)
+    record = ledger.open_release(request("a", fingerprint="one"))
+    with pytest.raises(UsageError, match="has changed since"):
+        ledger.open_release(request("a", fingerprint="two"))
+    ledger.charge(record.id, [("k", event(), Cost(10))])
+    ledger.publish(record.id, {"k": b"answer"})
+    ledger.close_release(record.id, "digest-1")
+    ledger.close_release(record.id, "digest-2")
+    assert ledger.releases()[0].certificate == "digest-1 digest-2"
+    assert ledger.broken_at() is None
+    assert not_as_told(ledger) is None
+    reader = open_ledger(where, read_only=True)
+    assert reader.head == ledger.head
+    with pytest.raises(LedgerError, match="readonly"):
+        reader.set_cap(Cap("patients", "default", Budget(2.0, 1e-9)))
+    witness = [chain.Head(ledger.head.ledger, ledger.head.number + 1, "f" * 64)]
+    with pytest.raises(LedgerError, match="older copy"):
+        chain.require_not_older(_Rows(ledger), ledger.path, [(Path("seen.json"), witness[0])])
+
+
+class _Rows:
+    """A ledger's rows as the chain asks for them."""
+
+    def __init__(self, ledger: Book) -> None:
+        self._ledger = ledger
+
+    def execute(self, query: str, values: tuple[object, ...] = ()) -> _Found:
+        return _Found(self._ledger.rows(query, values))
+
+
+class _Found:
+    def __init__(self, rows: list[tuple[object, ...]]) -> None:
+        self._rows = rows
+
+    def fetchone(self) -> tuple[object, ...] | None:
+        return self._rows[0] if self._rows else None

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import BudgetExceeded, PrivacyError
+from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

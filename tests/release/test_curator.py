@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import BudgetExceeded, UsageError
+from kagemusha.ledger import SQLiteLedger, open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

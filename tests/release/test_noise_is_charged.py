@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from kagemusha.errors import PrivacyError
+from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from kagemusha.errors import CapReached, ModelTooLarge, UsageError
+from kagemusha.ledger import open_ledger
 from kagemusha.ledger.cap import Cap
-from kagemusha.ledger.sqlite import open_ledger
 from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import part

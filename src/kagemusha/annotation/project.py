@@ -96,7 +96,7 @@ def run_rounds(
     table: Path,
     schema: Schema,
     *,
-    ledger: Path,
+    ledger: str | Path,
     policy: str = "default",
     key: str = "",
     rested: Callable[[], None] = lambda: None,

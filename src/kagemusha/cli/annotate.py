@@ -106,7 +106,7 @@ def annotate(
     _serve(store, folder, port)
 
 
-def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: Path, policy: str) -> None:
+def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: str | Path, policy: str) -> None:
     """The loop, in a process of its own; ends with a release."""
     from kagemusha.annotation.project import run_rounds
     from kagemusha.door import publish

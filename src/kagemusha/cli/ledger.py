@@ -20,8 +20,8 @@ from kagemusha.cli.options import (
 )
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
+from kagemusha.ledger import Book, ledger_exists, open_ledger
 from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
-from kagemusha.ledger.sqlite import SQLiteLedger
 from kagemusha.privacy.unit import Adjacency
 
 LIMITS = (
@@ -113,9 +113,10 @@ def cap(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency), max_rows)
     adding = None if rule is None else CapRule.named(rule)
     where = ledger_path(ledger, dataset)
-    made = "" if where.exists() else " (new)"
-    SQLiteLedger(where).set_cap(Cap(name, policy, budget, adding))
-    say(plain(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {where}{made}"))
+    made = "" if ledger_exists(where) else " (new)"
+    book = open_ledger(where)
+    book.set_cap(Cap(name, policy, budget, adding))
+    say(plain(f"{name} (policy {policy}): at most {budget.in_words()} over all releases. Ledger: {book.path}{made}"))
 
 
 @app.command("allow-unprotected")
@@ -134,7 +135,7 @@ def allow_unprotected(
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     where = ledger_path(ledger, dataset)
     _open(where).close()
-    SQLiteLedger(where).allow_unprotected(name, policy, allowed=not forbid)
+    open_ledger(where).allow_unprotected(name, policy, allowed=not forbid)
     told = "need the owner's word again" if forbid else "are allowed from now on, and stand in the ledger"
     say(plain(f"{name} (policy {policy}): reads without protection {told}"))
 
@@ -163,7 +164,7 @@ def check(
             raise LedgerError(f"--witness {path}: no such file")
     near = witnesses_near(Path(data), where) if data is not None else witnesses_near(where, where)
     _open(where).close()
-    book = SQLiteLedger(where, read_only=True, witnesses=[*(witness or []), *near])
+    book = open_ledger(where, read_only=True, witnesses=[*(witness or []), *near])
     broken = book.broken_at()
     if broken is not None:
         raise LedgerError(
@@ -187,11 +188,12 @@ def close(
 
     What was charged stays spent. The release cannot be gone on with afterwards; another --key makes another one.
     """
-    where = _open(ledger_path(ledger, data)).path
-    book = SQLiteLedger(where)
+    where = ledger_path(ledger, data)
+    _open(where).close()
+    book = open_ledger(where)
     known = {r.id: r for r in book.releases()}
     if release not in known:
-        raise LedgerError(f"ledger {where}: no release {release!r}; `kagemusha ledger show` lists them")
+        raise LedgerError(f"ledger {book.path}: no release {release!r}; `kagemusha ledger show` lists them")
     one = known[release]
     if one.closed:
         say(plain(f"{release} is closed already; it took {_epsilon(one, one.charged)}"))
@@ -240,13 +242,13 @@ def _epsilon(release: ReleaseRecord, units: int) -> str:
     return f"ε = {worth:.3g}"
 
 
-def _open(ledger: Path) -> SQLiteLedger:
-    if not ledger.exists():
+def _open(ledger: str | Path) -> Book:
+    if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
-    return SQLiteLedger(ledger, read_only=True)
+    return open_ledger(ledger, read_only=True)
 
 
-def _content(book: SQLiteLedger) -> dict[str, Any]:
+def _content(book: Book) -> dict[str, Any]:
     caps = []
     for one in book.caps():
         used = book.used(one)

@@ -26,11 +26,13 @@ AdjacencyOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
 LedgerOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--ledger",
         envvar="KAGEMUSHA_LEDGER",
-        help="The budget ledger; by default kagemusha-ledger.db beside the data, so that nobody spends twice.",
+        show_envvar=True,
+        help="The budget ledger: a file (by default kagemusha-ledger.db beside the data, so that nobody spends twice), or "
+        "postgresql://host/database.",
     ),
 ]
 Policy = Annotated[str, typer.Option("--policy", help="Name of the cap to draw from, where a data set has several.")]
@@ -67,17 +69,22 @@ def require_csv(kind: str, spreadsheet_safe: bool) -> None:
         raise UsageError("--spreadsheet-safe is for CSV: Parquet says itself what is a text")
 
 
-def ledger_path(ledger: Path | None, data: str | Path | None) -> Path:
+def ledger_path(ledger: str | None, data: str | Path | None) -> str | Path:
     """The ledger to use for a data set: the one named, else the one beside its file, else the one in this folder."""
+    from kagemusha.urls import scheme_of
+
     if ledger is not None:
-        return ledger
+        return ledger if scheme_of(ledger) else Path(ledger)
     name = "kagemusha-ledger.db"
-    return Path(data).resolve().parent / name if data is not None and Path(data).exists() else Path(name)
+    here = data is None or scheme_of(data) is not None or not Path(data).exists()
+    return Path(name) if here else Path(data or "").resolve().parent / name
 
 
-def witnesses_near(data: Path, folder: Path, witness: Path | None = None) -> list[Path]:
+def witnesses_near(data: str | Path, folder: str | Path, witness: Path | None = None) -> list[Path]:
     """Files that may have seen the head of a data set's ledger: a witness kept elsewhere, and releases in sight."""
-    places = {data.resolve().parent, folder.resolve().parent}
+    from kagemusha.urls import scheme_of
+
+    places = {Path(where).resolve().parent for where in (data, folder) if scheme_of(where) is None}
     seen = [path for place in sorted(places) if place.is_dir() for path in sorted(place.glob("*/certificate.json"))]
     if witness is not None and not witness.is_file():
         raise UsageError(f"--witness {witness}: no such file")

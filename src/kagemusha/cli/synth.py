@@ -102,8 +102,8 @@ def synth(
     from kagemusha.certificate.keys import load_signing_key
     from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.door import publish
+    from kagemusha.ledger import ledger_exists, open_ledger
     from kagemusha.ledger.cap import Cap
-    from kagemusha.ledger.sqlite import SQLiteLedger
     from kagemusha.models.folder import require_replaceable, require_writable
     from kagemusha.models.table_file import find_formulas
     from kagemusha.privacy.budget import Budget
@@ -149,8 +149,8 @@ def synth(
     require_writable(folder)
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
-    if where.exists():
-        SQLiteLedger(where, read_only=True, witnesses=near).close()  # an older copy is refused before anything is made
+    if ledger_exists(where):
+        open_ledger(where, witnesses=near).close()  # an older copy is refused before anything is made
     name = dataset or str(data.resolve())
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
     known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)

@@ -18,7 +18,7 @@ def verify(
         Path, typer.Argument(help="certificate.json, or the folder that holds it.", show_default=False)
     ],
     ledger: Annotated[
-        Path | None, typer.Option(help="Also compare the release with the custodian's ledger.", show_default=False)
+        str | None, typer.Option(help="Also compare the release with the custodian's ledger.", show_default=False)
     ] = None,
     key: Annotated[
         Path | None, typer.Option("--key", help="A public key: the release must be signed with it.", show_default=False)
@@ -80,13 +80,13 @@ def _mark(check: Check) -> str:
     return "[yellow]note[/]  " if check.caution else "[green]ok[/]    "
 
 
-def _ledger_check(ledger: Path, release: str, digest: str) -> Check:
+def _ledger_check(ledger: str, release: str, digest: str) -> Check:
     from kagemusha.errors import LedgerError
-    from kagemusha.ledger.sqlite import SQLiteLedger
+    from kagemusha.ledger import ledger_exists, open_ledger
 
-    if not ledger.exists():
+    if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file")
-    known = {record.id: record.certificate for record in SQLiteLedger(ledger, read_only=True).releases()}
+    known = {record.id: record.certificate for record in open_ledger(ledger, read_only=True).releases()}
     if release not in known:
         return Check("ledger", False, "does not know this release")
     same = digest in (known[release] or "").split()

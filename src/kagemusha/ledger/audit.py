@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from kagemusha.ledger.sqlite import SQLiteLedger
+from kagemusha.ledger.book import Book
 from kagemusha.ledger.tables import CAP_COLUMNS
 
 
-def not_as_told(book: SQLiteLedger) -> str | None:
+def not_as_told(book: Book) -> str | None:
     """What the tables say otherwise than the chain of changes, if anything: they were changed behind its back."""
     charged: dict[str, int] = {}
     caps: dict[tuple[str, str], list[object]] = {}

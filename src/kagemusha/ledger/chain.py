@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +47,7 @@ class Head:
         return None
 
 
-def make(db: sqlite3.Connection) -> None:
+def make(db: Any) -> None:
     """The tables of a chain, and the ledger's own name; called inside a transaction."""
     for statement in TABLES.split(";\n"):
         db.execute(statement)
@@ -56,22 +55,22 @@ def make(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO identity VALUES (?)", (os.urandom(8).hex(),))
 
 
-def append(db: sqlite3.Connection, what: str, **facts: Any) -> None:
+def append(db: Any, what: str, **facts: Any) -> None:
     """Add an entry, inside the transaction of the change it tells of. Answers are not in it, their digests are."""
     head = read_head(db)
     entry = json.dumps({"what": what, **facts}, sort_keys=True, ensure_ascii=True)
     row = (head.number + 1, entry, _digest(head.digest, head.number + 1, entry))
-    db.execute("INSERT INTO chain VALUES (?, ?, ?)", row)
+    db.execute("INSERT INTO chain (number, entry, digest) VALUES (?, ?, ?)", row)
 
 
-def read_head(db: sqlite3.Connection) -> Head:
+def read_head(db: Any) -> Head:
     """Where the chain ends."""
     (ledger,) = db.execute("SELECT id FROM identity").fetchone()
     last = db.execute("SELECT number, digest FROM chain ORDER BY number DESC LIMIT 1").fetchone() or (0, "")
     return Head(ledger, *last)
 
 
-def holds(db: sqlite3.Connection, head: Head) -> bool:
+def holds(db: Any, head: Head) -> bool:
     """Whether the chain goes through this head."""
     if head.number == 0:
         return True
@@ -79,7 +78,7 @@ def holds(db: sqlite3.Connection, head: Head) -> bool:
     return row is not None and bool(row[0] == head.digest)
 
 
-def broken_at(db: sqlite3.Connection) -> int | None:
+def broken_at(db: Any) -> int | None:
     """The first entry that does not follow from the one before, if any."""
     before, expected = "", 1
     for number, entry, digest in db.execute("SELECT number, entry, digest FROM chain ORDER BY number"):
@@ -117,7 +116,7 @@ def seen_heads(witnesses: Iterable[Path]) -> list[tuple[Path, Head]]:
     return found
 
 
-def require_not_older(db: sqlite3.Connection, path: str, heads: Iterable[tuple[Path, Head]]) -> None:
+def require_not_older(db: Any, path: str, heads: Iterable[tuple[Path, Head]]) -> None:
     """Refuse a ledger that lacks an entry somebody has seen, or that stands in another one's place."""
     own = read_head(db)
     for witness, head in heads:

@@ -1,299 +1,175 @@
-"""The embedded ledger: caps, releases and answers in one SQLite file."""
+"""The embedded ledger, in one file: SQLite, write-ahead log, full sync, one writer at a time, its owner's alone."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import shlex
+import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from fractions import Fraction
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
-from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.errors import LedgerError
 from kagemusha.ledger import chain
-from kagemusha.ledger.cap import Cap
-from kagemusha.ledger.file import LedgerFile
-from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
-from kagemusha.ledger.tables import (
-    CAP_COLUMNS,
-    RELEASE_COLUMNS,
-    cap_of,
-    cap_row,
-    release_of,
-    require_same_table,
-)
-from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.events import Event, event_from_json
-from kagemusha.privacy.filter import Cost
-from kagemusha.privacy.spend import Spend
+from kagemusha.ledger.book import Book
+from kagemusha.ledger.chain import Head
+from kagemusha.ledger.tables import TABLES, VERSION, upgrade
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-class SQLiteLedger(LedgerFile):
+class SQLiteLedger(Book):
     """A ledger in one file (or in memory, for a run that leaves no trace)."""
 
-    # caps
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        wait_seconds: float = 10.0,
+        read_only: bool = False,
+        witnesses: Sequence[Path] = (),
+    ) -> None:
+        """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing.
 
-    def set_cap(self, cap: Cap) -> None:
-        """Set or change a cap; refuses one below what is already held. Without a rule it keeps the one it has."""
-        with self._transaction() as db:
-            held = [r for r in self._releases_of(cap.dataset, cap.policy) if math.isfinite(r.epsilon) and r.held]
-            for other in {r.unit for r in held} - {cap.budget.unit}:
-                raise UsageError(
-                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one unit"
-                )
-            before = self._cap(db, cap.dataset, cap.policy)
-            if before is not None:
-                cap = replace(cap, unprotected=before.unprotected)
-                if cap.rule is None and held:
-                    cap = replace(cap, rule=before.rule)
-            spend = self._spend(held)
-            if not cap.holds(spend):
-                raise UsageError(
-                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spend)}"
-                )
-            self._write_cap(db, cap)
-
-    def _write_cap(self, db: sqlite3.Connection, cap: Cap) -> None:
-        row = cap_row(cap, _now())
-        for table in ("INSERT OR REPLACE INTO caps", "INSERT INTO cap_changes"):
-            db.execute(f"{table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        chain.append(db, "cap", cap=list(row))
-
-    def allow_unprotected(self, dataset: str, policy: str, *, allowed: bool = True) -> None:
-        """The owner's word on reads without protection under a cap: baselines, simulations, unconfirmed schemas."""
-        with self._transaction() as db:
-            cap = self._cap(db, dataset, policy)
-            if cap is None:
-                raise UsageError(f"data set {dataset!r} (policy {policy!r}) has no cap, so nothing forbids such reads")
-            self._write_cap(db, replace(cap, unprotected=allowed))
-
-    def caps(self) -> list[Cap]:
-        """All caps."""
-        return [cap_of(row) for row in self.rows(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
-
-    # releases
-
-    def open_release(self, request: ReleaseRequest) -> ReleaseRecord:
-        """Reserve the request's budget under the cap, or return the release as it already stands.
-
-        A data set without a cap gets the first release's budget as its cap: a second release then needs a
-        deliberate decision to raise it.
+        `witnesses` are files that may have seen this ledger's head (certificates, copies of the head file); one that
+        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked.
         """
-        with self._transaction() as db:
-            require_same_table(db, request)
-            known = self._find(db, request.id)
-            if known is not None:
-                return known
-            self._admit(db, request)
-            budget = request.budget
-            row = (
-                *(request.id, request.dataset, request.policy, request.method, str(request.accounting)),
-                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now()),
-                *(budget.rows, json.dumps([event.to_json() for event in request.schedule])),
-            )
-            db.execute(
-                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL, ?, ?)", row
-            )
-            chain.append(db, "release", release=list(row))
-            record = self._find(db, request.id)
-            assert record is not None
-        self._save_head()
-        return record
+        self.path = str(path)
+        self.in_memory = self.path == ":memory:"
+        self._db = sqlite3.connect(":memory:")
+        asked = [] if self.in_memory else [chain.head_file(self.path), *witnesses]
+        try:
+            if read_only:
+                self._open_to_read(wait_seconds)
+            else:
+                self._open_to_write(wait_seconds)
+            chain.require_not_older(self._db, self.path, chain.seen_heads(asked))
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        except LedgerError:
+            self.close()
+            raise
 
-    def _admit(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
-        """Whether the cap holds this release beside all others; the first one fixes how they add up."""
-        cap = self._cap(db, request.dataset, request.policy)
-        if not request.budget.is_finite:
-            self._require_allowed(db, request, cap)
-            return  # no number could account for it; the certificate says ε = ∞
-        spend = request.spend
-        if cap is None:
-            self._require_no_other_policy(db, request)
-            made = (request.dataset, request.policy, request.budget, request.accounting, spend)
-            self._write_cap(db, Cap.made_of(*made))
-            return
-        self._require_unit(request, cap)
-        if cap.rule is None:
-            cap = cap.for_release(request.accounting)
-            self._write_cap(db, cap)
-        after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
-        if not cap.holds(after):
-            raise CapReached(cap.refusal(after, self._here))
+    def _open_to_read(self, wait_seconds: float) -> None:
+        # with nobody writing, SQLite need not leave a log of its own beside the file
+        quiet = "" if Path(f"{self.path}-wal").exists() else "&immutable=1"
+        where = f"file:{quote(self.path)}?mode=ro{quiet}"
+        self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
+        if not self._tables_exist():
+            raise LedgerError(f"ledger {self.path}: the file is not a ledger")
+        if self._version() < VERSION:
+            self._db = _copy_in_memory(self._db)
+        self._require_version()
 
-    def _require_allowed(self, db: sqlite3.Connection, request: ReleaseRequest, cap: Cap | None) -> None:
-        """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
-        if cap is None:
-            self._require_no_other_policy(db, request)
-        elif not cap.unprotected:
-            policy = "" if request.policy == "default" else f" --policy {shlex.quote(request.policy)}"
-            raise CapReached(
-                f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
-                "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
-                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
-            )
+    def _open_to_write(self, wait_seconds: float) -> None:
+        if not self.in_memory:
+            _require_own_file(self.path)
+        self._db = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if not self._tables_exist():
+            self._make()
+        self._require_version()
 
-    def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
-        if request.budget.unit != cap.budget.unit:
-            raise CapReached(
-                f"data set {request.dataset!r} is capped under {cap.budget.unit} adjacency; a release under "
-                f"{request.budget.unit} cannot be added to it (policy {request.policy!r})"
-            )
-
-    def _require_no_other_policy(self, db: sqlite3.Connection, request: ReleaseRequest) -> None:
-        """Only a data set without any cap gets one by itself: a policy of another name would pass the cap it has."""
-        query = "SELECT policy FROM caps WHERE dataset = ? ORDER BY 1"
-        known = [policy for (policy,) in db.execute(query, (request.dataset,))]
-        if known:
-            raise CapReached(
-                f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
-                f"`{Cap(request.dataset, request.policy, request.budget).command()}{self._here}` makes another. Nothing was spent"
-            )
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
 
     @property
-    def _here(self) -> str:
-        """How a command names this ledger."""
-        return "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
+    def head(self) -> Head:
+        """Where the chain of changes ends."""
+        return chain.read_head(self._db)
 
-    def _releases_of(self, dataset: str, policy: str) -> list[ReleaseRecord]:
-        query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
-        return [release_of(row) for row in self.rows(query, (dataset, policy))]
+    def broken_at(self) -> int | None:
+        """The first entry of the chain that does not follow from the one before, if any."""
+        return chain.broken_at(self._db)
 
-    def _spend(self, records: Iterable[ReleaseRecord]) -> Spend:
-        """What these releases take together, without those of ε = ∞, for which no number would do."""
-        finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
-        return sum((self._spend_of(record) for record in finite), Spend())
-
-    def _spend_of(self, record: ReleaseRecord) -> Spend:
-        by_event = record.accounting in (Accounting.PURE, Accounting.SCHEDULE)
-        if record.closed and by_event:
-            return Spend.of(step.event for step in self.steps(record.id))
-        thresholds = self.rows(
-            "SELECT event FROM steps WHERE release = ? AND event LIKE '%\"threshold\"%'", (record.id,)
-        )
-        aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
-        return reserved_spend(record.accounting, record.held, record.schedule) + Spend(aside=aside)
-
-    def used(self, cap: Cap) -> float:
-        """How much of a cap is taken, see `Cap.used`."""
-        return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
-
-    def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
-        """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
-        with self._transaction() as db:
-            record = self._find(db, release)
-            if record is None:
-                raise LedgerError(f"ledger {self.path}: no release {release}; nothing can be charged to it")
-            known = {key for (key,) in db.execute("SELECT key FROM steps WHERE release = ?", (release,))}
-            new = [(key, event, cost) for key, event, cost in steps if key not in known]
-            if not new:
-                return
-            if record.closed:
-                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new key")
-            total = record.charged + sum(cost.units for _, _, cost in new)
-            if total > record.reserved:
-                raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
-            self._check_aside(db, record, sum((event.delta for _, event, _ in new), Fraction(0)))
-            db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
-            db.executemany(
-                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
-                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
+    def _make(self) -> None:
+        if not self.in_memory and chain.seen_heads([chain.head_file(self.path)]):
+            raise LedgerError(
+                f"ledger {self.path}: the file is empty, and {chain.head_file(self.path)} has seen a ledger here. Put that "
+                "one back, or remove the .head file to begin anew. Nothing was spent"
             )
-            steps_told = [[key, event.to_json(), cost.units] for key, event, cost in new]
-            chain.append(db, "charge", release=release, steps=steps_told)
-
-    def _check_aside(self, db: sqlite3.Connection, record: ReleaseRecord, delta: Fraction) -> None:
-        cap = self._cap(db, record.dataset, record.policy)
-        if not delta or cap is None or not math.isfinite(record.epsilon):
-            return
-        spend = self._spend(self._releases_of(record.dataset, record.policy))
-        if not cap.holds(spend + Spend(aside=delta)):
-            raise CapReached(
-                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
-                f"({cap.budget.in_words()}) has not left; nothing was read"
-            )
-
-    def answer(self, release: str, key: str) -> bytes | None:
-        """The stored answer of a step, if it was published."""
-        rows = self.rows("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
-        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
-
-    def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store answers of charged steps and return what is stored: the first answer ever given to each."""
         with self._transaction() as db:
-            stored: dict[str, bytes] = {}
-            for key, answer in answers.items():
-                db.execute(
-                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL",
-                    (answer, release, key),
-                )
-                row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
-                if row is None:
-                    raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
-                db.execute("DELETE FROM checkpoints WHERE release = ? AND key = ?", (release, key))
-                stored[key] = bytes(row[0])
-            told = {key: hashlib.sha256(answer).hexdigest() for key, answer in stored.items()}
-            chain.append(db, "answers", release=release, answers=told)
-            return stored
+            if not self._tables_exist():  # another process may have made them meanwhile
+                for statement in TABLES.split(";\n"):
+                    db.execute(statement)
+                chain.make(db)
+                db.execute(f"PRAGMA user_version = {VERSION}")
 
-    def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:
-        """Keep how far a charged step has come, in place of an earlier checkpoint."""
-        with self._transaction() as db:
-            if db.execute("SELECT 1 FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone() is None:
-                raise LedgerError(f"ledger {self.path}: a checkpoint without a charge was refused")
-            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)", (release, key, number, state))
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
-    def checkpoint(self, release: str, key: str) -> tuple[int, bytes] | None:
-        """The last checkpoint of a step."""
-        rows = self.rows("SELECT number, state FROM checkpoints WHERE release = ? AND key = ?", (release, key))
-        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
-
-    def close_release(self, release: str, certificate: str | None = None) -> None:
-        """Give back what was never charged; a release may go out under several certificates, all are remembered."""
-        with self._transaction() as db:
-            db.execute("UPDATE releases SET closed = 1 WHERE id = ?", (release,))
-            chain.append(db, "close", release=release, certificate=certificate)
-            if certificate is not None:
-                db.execute(
-                    "UPDATE releases SET certificate = trim(coalesce(certificate, '') || ' ' || ?) WHERE id = ?",
-                    (certificate, release),
-                )
-        self._save_head()
+    def _require_version(self) -> None:
+        """Bring an older ledger up to date; one of a newer version is refused."""
+        if self._version() > VERSION:
+            raise LedgerError(f"ledger {self.path}: a newer Kagemusha made it (version {self._version()})")
+        if self._version() < VERSION:
+            with self._transaction() as db:
+                if self._version() < VERSION:
+                    upgrade(db)
+                    chain.make(db)
+                    chain.append(db, "upgrade", version=VERSION)
+                    db.execute(f"PRAGMA user_version = {VERSION}")
 
     def _save_head(self) -> None:
         """Tell the file beside the ledger how far it has come, so that an older copy can be told from it."""
         if not self.in_memory:
             chain.save_head(chain.head_file(self.path), self.head)
 
-    def releases(self) -> list[ReleaseRecord]:
-        """All releases, oldest first."""
-        return [release_of(row) for row in self.rows(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
+    def _tables_exist(self) -> bool:
+        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('caps', 'cap_changes', 'releases', 'steps')"
+        return bool(self._db.execute(query).fetchone()[0] == 4)
 
-    def steps(self, release: str) -> list[StepRecord]:
-        """All charged steps of a release, in order."""
-        rows = self.rows(
-            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
-            (release,),
+    def _trouble(self, error: sqlite3.Error) -> LedgerError:
+        if "locked" in str(error) or "busy" in str(error):
+            return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
+        if "not a database" in str(error) or "malformed" in str(error):
+            return LedgerError(f"ledger {self.path}: the file is damaged or is not a ledger")
+        return LedgerError(f"ledger {self.path}: cannot be used ({error})")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        try:
+            return list(self._db.execute(query, values).fetchall())
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+
+def _require_own_file(path: str) -> None:
+    """Make the file so that its owner alone can read it; refuse one that others can read or change."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise LedgerError(f"ledger {path}: cannot be used ({error.strerror})") from None
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if os.name == "posix" and mode & 0o077:
+        raise LedgerError(
+            f"ledger {path}: others on this computer can read or change it (mode {mode:o}), and it is as private as the table: "
+            f"chmod 600 {path!r}"
         )
-        return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
-
-    def _find(self, db: sqlite3.Connection, release: str) -> ReleaseRecord | None:
-        row = db.execute(f"SELECT {RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
-        return None if row is None else release_of(row)
-
-    def _cap(self, db: sqlite3.Connection, dataset: str, policy: str) -> Cap | None:
-        query = f"SELECT {CAP_COLUMNS} FROM caps WHERE dataset = ? AND policy = ?"
-        row = db.execute(query, (dataset, policy)).fetchone()
-        return None if row is None else cap_of(row)
 
 
-def open_ledger(where: str | Path | None = None) -> SQLiteLedger:
-    """The ledger at a path; without one, a ledger in memory that lasts as long as the process."""
-    return SQLiteLedger(":memory:" if where is None else where)
+def _copy_in_memory(db: sqlite3.Connection) -> sqlite3.Connection:
+    """A look at an older ledger changes nothing: what is brought up to date is a copy."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    return copy

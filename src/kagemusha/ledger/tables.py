@@ -62,6 +62,12 @@ RELEASE_COLUMNS = (
 CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule, unprotected"
 
 
+REPLACED = "ON CONFLICT (dataset, policy) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in CAP_COLUMNS.split(", ")[2:]
+)
+"""A cap takes the place of the one before."""
+
+
 def upgrade(db: sqlite3.Connection) -> None:
     """Bring a ledger of the first version up to date; called inside a transaction."""
     for table in ("caps", "cap_changes", "releases"):
@@ -118,13 +124,13 @@ def release_of(row: tuple[Any, ...]) -> ReleaseRecord:
     )
 
 
-def require_same_table(db: sqlite3.Connection, request: ReleaseRequest) -> None:
+def require_same_table(db: Any, request: ReleaseRequest) -> None:
     """A retry must find the table as it was: its stored answers are of that one."""
     if request.fingerprint is None:
         return
-    db.execute("INSERT OR IGNORE INTO fingerprints VALUES (?, ?)", (request.id, request.fingerprint))
+    db.execute("INSERT INTO fingerprints VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, request.fingerprint))
     first = db.execute("SELECT fingerprint FROM fingerprints WHERE release = ?", (request.id,)).fetchone()
-    if first != (request.fingerprint,):
+    if first[0] != request.fingerprint:
         raise UsageError(
             f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
             "(--key) for a release of the table as it is now, at its own price. Nothing was spent"

@@ -14,8 +14,8 @@ import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
+from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
-from kagemusha.ledger.sqlite import SQLiteLedger, open_ledger
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -128,7 +128,7 @@ def fit(
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
         unit_column=declared.unit.column,
-        ledger=None if isinstance(book, SQLiteLedger) and book.in_memory else book.head.to_json(),
+        ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
     ).with_assumptions(synthesizer.remarks(source.domain, budget))
     return Model(
         generator=fitted.generator,

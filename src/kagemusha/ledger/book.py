@@ -1,0 +1,336 @@
+"""The rules of a ledger: caps, releases and answers, in whatever database keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Protocol
+
+from kagemusha.errors import CapReached, LedgerError, UsageError
+from kagemusha.ledger import chain
+from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
+from kagemusha.ledger.tables import (
+    CAP_COLUMNS,
+    RELEASE_COLUMNS,
+    REPLACED,
+    cap_of,
+    cap_row,
+    release_of,
+    require_same_table,
+)
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.events import Event, event_from_json
+from kagemusha.privacy.filter import Cost
+from kagemusha.privacy.spend import Spend
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Database(Protocol):
+    """A connection inside a transaction; `?` stands for a value."""
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """The cursor of a statement."""
+        ...
+
+    def executemany(self, sql: str, values: Sequence[Sequence[Any]], /) -> Any:
+        """The same statement for several rows of values."""
+        ...
+
+
+class Book(ABC):
+    """A ledger over a database that speaks SQL: how it is opened and locked, each database says for itself."""
+
+    path: str
+    """Where it is, as it may be shown."""
+    in_memory: bool = False
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[Database]:
+        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
+
+    @abstractmethod
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+
+    @abstractmethod
+    def _save_head(self) -> None:
+        """Tell a witness how far the ledger has come, so that an older copy can be told from it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection."""
+
+    @property
+    @abstractmethod
+    def head(self) -> chain.Head:
+        """Where the chain of changes ends."""
+
+    @abstractmethod
+    def broken_at(self) -> int | None:
+        """The first entry of the chain that does not follow from the one before, if any."""
+
+    # caps
+
+    def set_cap(self, cap: Cap) -> None:
+        """Set or change a cap; refuses one below what is already held. Without a rule it keeps the one it has."""
+        with self._transaction() as db:
+            held = [r for r in self._releases_of(cap.dataset, cap.policy) if math.isfinite(r.epsilon) and r.held]
+            for other in {r.unit for r in held} - {cap.budget.unit}:
+                raise UsageError(
+                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one unit"
+                )
+            before = self._cap(db, cap.dataset, cap.policy)
+            if before is not None:
+                cap = replace(cap, unprotected=before.unprotected)
+                if cap.rule is None and held:
+                    cap = replace(cap, rule=before.rule)
+            spend = self._spend(held)
+            if not cap.holds(spend):
+                raise UsageError(
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spend)}"
+                )
+            self._write_cap(db, cap)
+
+    def _write_cap(self, db: Database, cap: Cap) -> None:
+        row = cap_row(cap, _now())
+        for table in ("caps", "cap_changes"):
+            instead = REPLACED if table == "caps" else ""
+            db.execute(f"INSERT INTO {table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {instead}", row)
+        chain.append(db, "cap", cap=list(row))
+
+    def allow_unprotected(self, dataset: str, policy: str, *, allowed: bool = True) -> None:
+        """The owner's word on reads without protection under a cap: baselines, simulations, unconfirmed schemas."""
+        with self._transaction() as db:
+            cap = self._cap(db, dataset, policy)
+            if cap is None:
+                raise UsageError(f"data set {dataset!r} (policy {policy!r}) has no cap, so nothing forbids such reads")
+            self._write_cap(db, replace(cap, unprotected=allowed))
+
+    def caps(self) -> list[Cap]:
+        """All caps."""
+        return [cap_of(row) for row in self.rows(f"SELECT {CAP_COLUMNS} FROM caps ORDER BY 1, 2")]
+
+    # releases
+
+    def open_release(self, request: ReleaseRequest) -> ReleaseRecord:
+        """Reserve the request's budget under the cap, or return the release as it already stands.
+
+        A data set without a cap gets the first release's budget as its cap: a second release then needs a
+        deliberate decision to raise it.
+        """
+        with self._transaction() as db:
+            require_same_table(db, request)
+            known = self._find(db, request.id)
+            if known is not None:
+                return known
+            self._admit(db, request)
+            budget = request.budget
+            row = (
+                *(request.id, request.dataset, request.policy, request.method, str(request.accounting)),
+                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now()),
+                *(budget.rows, json.dumps([event.to_json() for event in request.schedule])),
+            )
+            db.execute(
+                f"INSERT INTO releases ({RELEASE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, NULL, ?, ?)", row
+            )
+            chain.append(db, "release", release=list(row))
+            record = self._find(db, request.id)
+            assert record is not None
+        self._save_head()
+        return record
+
+    def _admit(self, db: Database, request: ReleaseRequest) -> None:
+        """Whether the cap holds this release beside all others; the first one fixes how they add up."""
+        cap = self._cap(db, request.dataset, request.policy)
+        if not request.budget.is_finite:
+            self._require_allowed(db, request, cap)
+            return  # no number could account for it; the certificate says ε = ∞
+        spend = request.spend
+        if cap is None:
+            self._require_no_other_policy(db, request)
+            made = (request.dataset, request.policy, request.budget, request.accounting, spend)
+            self._write_cap(db, Cap.made_of(*made))
+            return
+        self._require_unit(request, cap)
+        if cap.rule is None:
+            cap = cap.for_release(request.accounting)
+            self._write_cap(db, cap)
+        after = self._spend(self._releases_of(request.dataset, request.policy)) + spend
+        if not cap.holds(after):
+            raise CapReached(cap.refusal(after, self._here))
+
+    def _require_allowed(self, db: Database, request: ReleaseRequest, cap: Cap | None) -> None:
+        """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
+        if cap is None:
+            self._require_no_other_policy(db, request)
+        elif not cap.unprotected:
+            policy = "" if request.policy == "default" else f" --policy {shlex.quote(request.policy)}"
+            raise CapReached(
+                f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
+                "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
+                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
+            )
+
+    def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
+        if request.budget.unit != cap.budget.unit:
+            raise CapReached(
+                f"data set {request.dataset!r} is capped under {cap.budget.unit} adjacency; a release under "
+                f"{request.budget.unit} cannot be added to it (policy {request.policy!r})"
+            )
+
+    def _require_no_other_policy(self, db: Database, request: ReleaseRequest) -> None:
+        """Only a data set without any cap gets one by itself: a policy of another name would pass the cap it has."""
+        query = "SELECT policy FROM caps WHERE dataset = ? ORDER BY 1"
+        known = [policy for (policy,) in db.execute(query, (request.dataset,))]
+        if known:
+            raise CapReached(
+                f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
+                f"`{Cap(request.dataset, request.policy, request.budget).command()}{self._here}` makes another. Nothing was spent"
+            )
+
+    @property
+    def _here(self) -> str:
+        """How a command names this ledger."""
+        return "" if self.in_memory else f" --ledger {shlex.quote(self.path)}"
+
+    def _releases_of(self, dataset: str, policy: str) -> list[ReleaseRecord]:
+        query = f"SELECT {RELEASE_COLUMNS} FROM releases WHERE dataset = ? AND policy = ?"
+        return [release_of(row) for row in self.rows(query, (dataset, policy))]
+
+    def _spend(self, records: Iterable[ReleaseRecord]) -> Spend:
+        """What these releases take together, without those of ε = ∞, for which no number would do."""
+        finite = [record for record in records if math.isfinite(record.epsilon) and record.held]
+        return sum((self._spend_of(record) for record in finite), Spend())
+
+    def _spend_of(self, record: ReleaseRecord) -> Spend:
+        by_event = record.accounting in (Accounting.PURE, Accounting.SCHEDULE)
+        if record.closed and by_event:
+            return Spend.of(step.event for step in self.steps(record.id))
+        thresholds = self.rows(
+            "SELECT event FROM steps WHERE release = ? AND event LIKE '%\"threshold\"%'", (record.id,)
+        )
+        aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
+        return reserved_spend(record.accounting, record.held, record.schedule) + Spend(aside=aside)
+
+    def used(self, cap: Cap) -> float:
+        """How much of a cap is taken, see `Cap.used`."""
+        return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
+
+    def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
+        """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
+        with self._transaction() as db:
+            record = self._find(db, release)
+            if record is None:
+                raise LedgerError(f"ledger {self.path}: no release {release}; nothing can be charged to it")
+            known = {key for (key,) in db.execute("SELECT key FROM steps WHERE release = ?", (release,))}
+            new = [(key, event, cost) for key, event, cost in steps if key not in known]
+            if not new:
+                return
+            if record.closed:
+                raise LedgerError(f"ledger {self.path}: release {release} is closed; a new step needs a new key")
+            total = record.charged + sum(cost.units for _, _, cost in new)
+            if total > record.reserved:
+                raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
+            self._check_aside(db, record, sum((event.delta for _, event, _ in new), Fraction(0)))
+            db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
+            db.executemany(
+                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
+                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
+            )
+            steps_told = [[key, event.to_json(), cost.units] for key, event, cost in new]
+            chain.append(db, "charge", release=release, steps=steps_told)
+
+    def _check_aside(self, db: Database, record: ReleaseRecord, delta: Fraction) -> None:
+        cap = self._cap(db, record.dataset, record.policy)
+        if not delta or cap is None or not math.isfinite(record.epsilon):
+            return
+        spend = self._spend(self._releases_of(record.dataset, record.policy))
+        if not cap.holds(spend + Spend(aside=delta)):
+            raise CapReached(
+                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
+                f"({cap.budget.in_words()}) has not left; nothing was read"
+            )
+
+    def answer(self, release: str, key: str) -> bytes | None:
+        """The stored answer of a step, if it was published."""
+        rows = self.rows("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key))
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def publish(self, release: str, answers: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store answers of charged steps and return what is stored: the first answer ever given to each."""
+        with self._transaction() as db:
+            stored: dict[str, bytes] = {}
+            for key, answer in answers.items():
+                db.execute(
+                    "UPDATE steps SET answer = ? WHERE release = ? AND key = ? AND answer IS NULL",
+                    (answer, release, key),
+                )
+                row = db.execute("SELECT answer FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone()
+                if row is None:
+                    raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
+                db.execute("DELETE FROM checkpoints WHERE release = ? AND key = ?", (release, key))
+                stored[key] = bytes(row[0])
+            told = {key: hashlib.sha256(answer).hexdigest() for key, answer in stored.items()}
+            chain.append(db, "answers", release=release, answers=told)
+            return stored
+
+    def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:
+        """Keep how far a charged step has come, in place of an earlier checkpoint."""
+        with self._transaction() as db:
+            if db.execute("SELECT 1 FROM steps WHERE release = ? AND key = ?", (release, key)).fetchone() is None:
+                raise LedgerError(f"ledger {self.path}: a checkpoint without a charge was refused")
+            db.execute(
+                "INSERT INTO checkpoints (release, key, number, state) VALUES (?, ?, ?, ?) ON CONFLICT (release, key) "
+                "DO UPDATE SET number = excluded.number, state = excluded.state",
+                (release, key, number, state),
+            )
+
+    def checkpoint(self, release: str, key: str) -> tuple[int, bytes] | None:
+        """The last checkpoint of a step."""
+        rows = self.rows("SELECT number, state FROM checkpoints WHERE release = ? AND key = ?", (release, key))
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+
+    def close_release(self, release: str, certificate: str | None = None) -> None:
+        """Give back what was never charged; a release may go out under several certificates, all are remembered."""
+        with self._transaction() as db:
+            db.execute("UPDATE releases SET closed = 1 WHERE id = ?", (release,))
+            chain.append(db, "close", release=release, certificate=certificate)
+            if certificate is not None:
+                db.execute(
+                    "UPDATE releases SET certificate = trim(coalesce(certificate, '') || ' ' || ?) WHERE id = ?",
+                    (certificate, release),
+                )
+        self._save_head()
+
+    def releases(self) -> list[ReleaseRecord]:
+        """All releases, oldest first."""
+        return [release_of(row) for row in self.rows(f"SELECT {RELEASE_COLUMNS} FROM releases ORDER BY number")]
+
+    def steps(self, release: str) -> list[StepRecord]:
+        """All charged steps of a release, in order."""
+        rows = self.rows(
+            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
+            (release,),
+        )
+        return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
+
+    def _find(self, db: Database, release: str) -> ReleaseRecord | None:
+        row = db.execute(f"SELECT {RELEASE_COLUMNS} FROM releases WHERE id = ?", (release,)).fetchone()
+        return None if row is None else release_of(row)
+
+    def _cap(self, db: Database, dataset: str, policy: str) -> Cap | None:
+        query = f"SELECT {CAP_COLUMNS} FROM caps WHERE dataset = ? AND policy = ?"
+        row = db.execute(query, (dataset, policy)).fetchone()
+        return None if row is None else cap_of(row)
