@@ -6,17 +6,15 @@ import hashlib
 import json
 import math
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Protocol
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.database import Database, Kept
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
@@ -37,49 +35,8 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Database(Protocol):
-    """A connection inside a transaction; `?` stands for a value."""
-
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
-        """The cursor of a statement."""
-        ...
-
-    def executemany(self, sql: str, values: Sequence[Sequence[Any]], /) -> Any:
-        """The same statement for several rows of values."""
-        ...
-
-
-class Book(ABC):
-    """A ledger over a database that speaks SQL: how it is opened and locked, each database says for itself."""
-
-    path: str
-    """Where it is, as it may be shown."""
-    in_memory: bool = False
-
-    @abstractmethod
-    def _transaction(self) -> AbstractContextManager[Database]:
-        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
-
-    @abstractmethod
-    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-
-    @abstractmethod
-    def _save_head(self) -> None:
-        """Tell a witness how far the ledger has come, so that an older copy can be told from it."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
-
-    @property
-    @abstractmethod
-    def head(self) -> chain.Head:
-        """Where the chain of changes ends."""
-
-    @abstractmethod
-    def broken_at(self) -> int | None:
-        """The first entry of the chain that does not follow from the one before, if any."""
+class Book(Kept):
+    """A ledger over a database that speaks SQL."""
 
     # caps
 
