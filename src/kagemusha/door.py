@@ -146,7 +146,7 @@ def publish(
     signer = None if sign is None else load_signing_key(Path(sign))
     where = Path(folder)
     require_replaceable(where, replace=replace)
-    book = open_ledger(Path(ledger)) if isinstance(ledger, str | PathLike) else ledger
+    book = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
     def remember(certificate: Certificate) -> None:
         if book is not None:

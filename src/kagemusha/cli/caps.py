@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from kagemusha.ledger.cap import Cap
 
 
-def settle_cap(ledger: Path, wanted: Cap, *, asked: bool) -> bool:
+def settle_cap(ledger: str | Path, wanted: Cap, *, asked: bool) -> bool:
     """Whether the data set has a cap before the release is made; with `asked` it gets the wanted one if it has none.
 
     A cap that is there is not changed: that is `ledger cap`, on purpose.
     """
-    from kagemusha.ledger.sqlite import SQLiteLedger
+    from kagemusha.ledger import open_ledger
 
     there = find_cap(ledger, wanted.dataset, wanted.policy)
     if there is not None and asked and there.budget != wanted.budget:
@@ -28,15 +28,15 @@ def settle_cap(ledger: Path, wanted: Cap, *, asked: bool) -> bool:
         )
     if there is None and asked:
         _refuse_second_policy(ledger, wanted)
-        SQLiteLedger(ledger).set_cap(wanted)
+        open_ledger(ledger).set_cap(wanted)
     return there is not None or asked
 
 
-def _refuse_second_policy(ledger: Path, wanted: Cap) -> None:
+def _refuse_second_policy(ledger: str | Path, wanted: Cap) -> None:
     """Another policy goes round the cap there is, so it is made by `ledger cap` alone."""
-    from kagemusha.ledger.sqlite import SQLiteLedger
+    from kagemusha.ledger import ledger_exists, open_ledger
 
-    caps = SQLiteLedger(ledger, read_only=True).caps() if ledger.exists() else []
+    caps = open_ledger(ledger, read_only=True).caps() if ledger_exists(ledger) else []
     others = [cap.policy for cap in caps if cap.dataset == wanted.dataset]
     if others:
         raise UsageError(
@@ -45,27 +45,29 @@ def _refuse_second_policy(ledger: Path, wanted: Cap) -> None:
         )
 
 
-def _command(cap: Cap, ledger: Path) -> str:
-    return f"{cap.command()} --ledger {shlex.quote(str(ledger))}"
+def _command(cap: Cap, ledger: str | Path) -> str:
+    from kagemusha.ledger import ledger_shown
+
+    return f"{cap.command()} --ledger {shlex.quote(ledger_shown(ledger))}"
 
 
-def find_cap(ledger: Path, dataset: str, policy: str) -> Cap | None:
+def find_cap(ledger: str | Path, dataset: str, policy: str) -> Cap | None:
     """The cap of a data set in a ledger, if there are both."""
-    from kagemusha.ledger.sqlite import SQLiteLedger
+    from kagemusha.ledger import ledger_exists, open_ledger
 
-    if not ledger.exists():
+    if not ledger_exists(ledger):
         return None
-    book = SQLiteLedger(ledger, read_only=True)
+    book = open_ledger(ledger, read_only=True)
     return next((cap for cap in book.caps() if (cap.dataset, cap.policy) == (dataset, policy)), None)
 
 
-def cap_told(ledger: Path, dataset: str, policy: str) -> dict[str, Any] | None:
+def cap_told(ledger: str | Path, dataset: str, policy: str) -> dict[str, Any] | None:
     """The cap after a release, for machines."""
     cap = find_cap(ledger, dataset, policy)
     return None if cap is None else {"epsilon": cap.budget.epsilon, "delta": cap.budget.delta, "added up by": cap.rule}
 
 
-def first_cap_in_words(ledger: Path, dataset: str, policy: str) -> str:
+def first_cap_in_words(ledger: str | Path, dataset: str, policy: str) -> str:
     """What a first release, for which nobody set a cap, has left behind, and how to change that."""
     cap = find_cap(ledger, dataset, policy)
     if cap is None:

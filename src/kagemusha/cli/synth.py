@@ -102,7 +102,7 @@ def synth(
     from kagemusha.certificate.keys import load_signing_key
     from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.door import publish
-    from kagemusha.ledger import ledger_exists, open_ledger
+    from kagemusha.ledger import ledger_exists, ledger_shown, open_ledger
     from kagemusha.ledger.cap import Cap
     from kagemusha.models.folder import require_replaceable, require_writable
     from kagemusha.models.table_file import find_formulas
@@ -150,7 +150,9 @@ def synth(
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
     if ledger_exists(where):
-        open_ledger(where, witnesses=near).close()  # an older copy is refused before anything is made
+        open_ledger(
+            where, read_only=isinstance(where, Path), witnesses=near
+        ).close()  # an older copy is refused before anything is made
     name = dataset or str(data.resolve())
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
     known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)
@@ -189,7 +191,7 @@ def synth(
                 "folder": str(folder),
                 "rows": rows or model.rows,
                 "release": certificate.release,
-                "ledger": str(where),
+                "ledger": ledger_shown(where),
                 "epsilon": certificate.epsilon,
                 "delta": delta,
                 "adjacency": adjacency,
@@ -214,7 +216,7 @@ def synth(
         say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
     else:
         say(
-            f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(where)}"
+            f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(ledger_shown(where))}"
         )
         if not known:
             say(plain(first_cap_in_words(where, name, policy)))

@@ -28,3 +28,8 @@ def open_ledger(where: str | Path | None = None, *, read_only: bool = False, wit
 def ledger_exists(where: str | Path) -> bool:
     """Whether there may be a ledger already; of a server, opening tells."""
     return scheme_of(where) is not None or Path(where).exists()
+
+
+def ledger_shown(where: str | Path) -> str:
+    """Where a ledger is, without credentials."""
+    return str(where) if scheme_of(where) is None else shown(str(where))
