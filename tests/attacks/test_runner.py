@@ -92,39 +92,51 @@ sys.path.insert(0, {here!r})
 from little import Drawn
 from test_runner import game
 from kagemusha.attacks.runner import run
-run(game(Drawn(slow=0.05)), Path(sys.argv[1]), jobs=int(sys.argv[2]))
+run(game(Drawn(slow=0.05)), Path(sys.argv[1]), jobs=int(sys.argv[2]), scheduler=sys.argv[3] or None)
 """
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_kill_9_loses_nothing(tmp_path: Path, jobs: int) -> None:
-    whole = run(game(Drawn()))
+def killed(folder: Path, jobs: int = 1, scheduler: str = "") -> dict[Path, bytes]:
+    """Plays that are on disk when a run is killed after five or more."""
     script = SCRIPT.format(here=str(Path(__file__).parent))
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path), str(jobs)], start_new_session=True, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", script, str(folder), str(jobs), scheduler],
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
     ) as process:
         until = time.monotonic() + 60
-        while len(list(tmp_path.glob("units/*.npz"))) < 5:
+        while len(list(folder.glob("units/*.npz"))) < 5:
             assert time.monotonic() < until
             assert process.poll() is None
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGKILL)
-    kept = {p: p.read_bytes() for p in tmp_path.glob("units/*.npz")}
+    kept = {p: p.read_bytes() for p in folder.glob("units/*.npz")}
     assert 5 <= len(kept) < len(game().units())
-    assert same(whole, run(game(Drawn()), tmp_path))
+    return kept
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_kill_9_loses_nothing(tmp_path: Path, jobs: int) -> None:
+    kept = killed(tmp_path, jobs)
+    assert same(run(game(Drawn())), run(game(Drawn()), tmp_path))
     assert all(p.read_bytes() == content for p, content in kept.items())
 
 
-def test_a_cluster_that_is_not_there_is_named() -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(UsageError, match="cannot be reached"):
-        run(game(), scheduler="tcp://127.0.0.1:9")
-
-
-@pytest.mark.slow
-def test_a_cluster_plays_the_same() -> None:
+def test_a_cluster_plays_the_same_and_keeps_plays_as_they_finish(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=2, processes=False, protocol="tcp://", dashboard_address=None
     ) as cluster:
-        assert same(run(game(Drawn())), run(game(Drawn()), scheduler=cluster.scheduler_address))
+        kept = killed(tmp_path, scheduler=cluster.scheduler_address)
+        assert same(run(game(Drawn())), run(game(Drawn()), tmp_path, scheduler=cluster.scheduler_address))
+        assert all(p.read_bytes() == content for p, content in kept.items())
+        cluster.scale(0)
+        with pytest.raises(UsageError, match="no workers"):
+            run(game(Drawn()), scheduler=cluster.scheduler_address)
+
+
+def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("kagemusha.attacks.runner.PATIENCE", 1)
+    with pytest.raises(UsageError, match="cannot be reached"):
+        run(game(), scheduler="tcp://127.0.0.1:9")

@@ -22,7 +22,7 @@ CLIQUES = [(), ("sex",), ("age", "ward"), ("sex", "bmi", "ward"), ("sex",)]
 
 def test_counts_are_those_of_the_frame() -> None:
     schema, table = example_schema(), example_table()
-    frame, codes = open_source(table, schema), CodesSource(schema, Encoder(schema).encode(table).T, remember=True)
+    frame, codes = open_source(table, schema), CodesSource(schema, Encoder(schema).encode(table).T, remember=10**6)
     assert isinstance(codes, Source)
     for _ in range(2):  # the second time from memory
         for a, b in zip(frame.count(CLIQUES), codes.count(CLIQUES), strict=True):
@@ -36,7 +36,7 @@ def test_neighbours_count_as_if_made_afresh() -> None:
     schema = example_schema()
     rows = Encoder(schema).encode(example_table())
     plus = rows[[3, 3, 9]]
-    near = Neighbour(CodesSource(schema, rows.T, remember=True), np.array([0, 7]), plus)
+    near = Neighbour(CodesSource(schema, rows.T, remember=10**6), np.array([0, 7]), plus)
     assert isinstance(near, Source)
     afresh = CodesSource(schema, np.concatenate([np.delete(rows, [0, 7], axis=0), plus]).T)
     for a, b in zip(near.count(CLIQUES), afresh.count(CLIQUES), strict=True):

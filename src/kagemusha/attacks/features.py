@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray
-from kagemusha.attacks.table import Doubles, Table
+from kagemusha.attacks.table import Doubles, SameTable, Table
 from kagemusha.errors import UsageError
 from kagemusha.schema import Measured, Modelled
 
@@ -65,6 +66,7 @@ class Lens:
         if not self.axes:
             raise UsageError("a space without columns has no distances")
         self._plain = plain
+        self._moments: WeakKeyDictionary[Doubles, tuple[FloatArray, FloatArray]] = WeakKeyDictionary()
         shift, scale = [], []
         for i in self.axes:
             counts = np.bincount(table.codes[:, i], minlength=len(plain[i])).astype(np.float64)
@@ -96,6 +98,13 @@ class Lens:
             raise UsageError("doubles without rows")
         values = self._expanded(doubles)
         return np.asarray((values - self._shift) / self._scale)
+
+    def moments(self, doubles: Doubles) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance of the rows, worked out once for all targets and statistics that ask."""
+        found = self._moments.get(doubles)
+        if found is None:
+            found = self._moments[doubles] = moments(self.features(doubles))
+        return found
 
     def of_codes(self, codes: Codes) -> FloatArray:
         """Codes as points."""
@@ -140,6 +149,19 @@ class Lens:
                 parts.append(block if isinstance(column, Measured) else block @ np.arange(column.size)[:, None])
             at += width
         return np.concatenate(parts, axis=1)
+
+
+@lru_cache(maxsize=32)
+def lens_of(same: SameTable, space: Space) -> Lens:
+    """The lens of a table and a space, shared by all who look through it in a process."""
+    return Lens(space, same.table)
+
+
+def moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance, over n."""
+    mean = points.mean(axis=0)
+    centred = points - mean
+    return mean, centred.T @ centred / len(points)
 
 
 def column_features(column: Modelled, expansion: str) -> FloatArray:

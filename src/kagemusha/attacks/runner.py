@@ -13,7 +13,9 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,13 @@ from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
 
 INTERNAL = "INTERNAL: made from real rows without a privacy charge. Do not publish."
-BATCH = 16
-"""Units sent to a worker at once, at most."""
+AHEAD = 2
+"""Units that wait at every thread of a cluster."""
+
+PATIENCE = 10
+"""Seconds to wait for a scheduler to answer."""
+
+_ALONE = Lock()
 
 
 def run(
@@ -74,32 +81,61 @@ def play(
 
 
 def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None) -> Iterator[tuple[Unit, Numbers]]:
-    if scheduler is None and (jobs == 1 or len(units) < 2):
-        yield from ((unit, game.play(unit)) for unit in units)
-        return
+    if scheduler is not None:
+        return _on_cluster(game, units, scheduler)
+    if jobs == 1 or len(units) < 2:
+        return ((unit, game.play(unit)) for unit in units)
+    return _on_cores(game, units, jobs)
+
+
+def _on_cores(game: Game, units: Sequence[Unit], jobs: int) -> Iterator[tuple[Unit, Numbers]]:
+    """Processes of this game alone: what a worker remembers of one game would look like a leak in the next one."""
     joblib = need("joblib", "eval")
-    workers = joblib.cpu_count() if jobs == -1 else jobs
-    size = max(1, min(BATCH, len(units) // (4 * workers)))
-    batches = [units[at : at + size] for at in range(0, len(units), size)]
-    tasks = (joblib.delayed(_batch)(game, batch) for batch in batches)
-    if scheduler is None:
-        # two batches wait for each worker, not all: memory stays bounded
-        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        for batch in parallel(tasks):
-            yield from batch
-        return
+    # joblib sends quick units several at a time, and never more than a few ahead: memory stays bounded
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    try:
+        yield from parallel(joblib.delayed(_play)(game, unit) for unit in units)
+    finally:
+        import_module("joblib.externals.loky").get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+def _on_cluster(game: Game, units: Sequence[Unit], scheduler: str) -> Iterator[tuple[Unit, Numbers]]:
+    """The workers of a dask scheduler. The game is sent to each of them once, and units few at a time."""
     distributed = need("distributed", "cluster")
     try:
-        client = distributed.Client(scheduler, timeout=10)
+        client = distributed.Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise UsageError(f"scheduler {scheduler!r} cannot be reached ({error})") from None
-    with client, joblib.parallel_config(backend="dask"):
-        for batch in joblib.Parallel(return_as="list")(tasks):
-            yield from batch
+    waiting = iter(units)
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise UsageError(f"scheduler {scheduler!r} has no workers; start some with `dask worker {scheduler}`")
+        sent = client.scatter(game, broadcast=True, hash=False)
+
+        def send(count: int) -> list[Any]:
+            return [client.submit(_play_alone, sent, unit, pure=False) for unit in islice(waiting, count)]
+
+        playing = distributed.as_completed(send(AHEAD * threads))
+        for future in playing:
+            try:
+                done = future.result()
+            except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
+                raise UsageError(
+                    f"the workers of {scheduler} were lost ({type(error).__name__}); plays in a folder are kept"
+                ) from None
+            playing.update(send(1))
+            yield done
 
 
-def _batch(game: Game, units: Sequence[Unit]) -> list[tuple[Unit, Numbers]]:
-    return [(unit, game.play(unit)) for unit in units]
+def _play(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
+    return unit, game.play(unit)
+
+
+def _play_alone(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
+    """One after the other in every process: what networks draw at their start hangs on a state that threads would share."""
+    with _ALONE:
+        return _play(game, unit)
 
 
 def need(module: str, extra: str) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import DataError, UsageError
 from kagemusha.schema import Measured, Schema
-from kagemusha.sources.codes import CodesSource, Neighbour
+from kagemusha.sources.codes import KEPT_CELLS, CodesSource, Neighbour
 from kagemusha.sources.protocol import Source
 
 
@@ -46,7 +46,7 @@ class Table:
     @cached_property
     def source(self) -> CodesSource:
         """The table as what synthesizers read; its counts are remembered for all worlds."""
-        return CodesSource(self.schema, self.codes.T, remember=True)
+        return CodesSource(self.schema, self.codes.T, remember=KEPT_CELLS)
 
     @cached_property
     def digest(self) -> str:

@@ -65,6 +65,7 @@ def reproduce(
     results = _play_all(hall, table, sizes, progress)
     found = claims(results)
     command = "kagemusha reproduce mia" + (" --quick" if quick else " --full" if full else "")
+    command += f" --ctgan-epochs {epochs}"
     text = markdown(results, found, command, sizes)
     write_cells(results, out / "cells.csv")
     draw_figures(results, out)
@@ -77,6 +78,7 @@ def _play_all(hall: Hall, data: Adult, sizes: Sizes, progress: Progress) -> Resu
     table = data.table
     steps: list[tuple[str, float, Callable[[], Played]]] = []
     codes, onehot = targets(table, CODES), targets(table, ONEHOT)
+    normal = Rules(trainings=5, generations=sizes.stat, own=True, references=5)
     exact = Rules(trainings=5, generations=sizes.exact, own=True, references=5)
     noisy = Rules(trainings=sizes.noisy[0], generations=sizes.noisy[1], own=True)
     ours = Rules(trainings=sizes.ours, references=max(3, sizes.ours // 2))
@@ -93,7 +95,7 @@ def _play_all(hall: Hall, data: Adult, sizes: Sizes, progress: Progress) -> Resu
     ) -> None:
         steps.append((name, share, lambda: hall.play(name, maker, who, how, where, rules)))
 
-    add("stat", 0.1, "stat", codes, (*PAPERS, *BEYOND), [CODES], exact)
+    add("stat", 0.1, "stat", codes, (*PAPERS, *BEYOND), [CODES], normal)
     add("stat-onehot", 0.06, "stat-onehot", onehot[:3], PAPERS, [ONEHOT], one)
     add("bayes-net", 0.16, "bayes-net", onehot, (*PAPERS, *BEYOND, *CLASSIFIERS), [ONEHOT], exact)
     add("bayes-net-codes", 0.08, "bayes-net", codes[:3], PAPERS, [CODES], exact)
@@ -108,8 +110,8 @@ def _play_all(hall: Hall, data: Adult, sizes: Sizes, progress: Progress) -> Resu
     many_targets = [_several(data, count) for count in sizes.counts]
     add("together", 0.08, "bayes-net", many_targets, ("mvl-orig", "neighbour"), [ONEHOT], together)
     if "ctgan" in hall.makers:
-        deep = Rules(trainings=sizes.ctgan[0], generations=sizes.ctgan[1], own=True)
-        add("ctgan", 1.0, "ctgan", onehot[:3], PAPERS, [ONEHOT], deep)
+        deep = Rules(trainings=sizes.ctgan[0], generations=sizes.ctgan[1], references=sizes.ctgan[2])
+        add("ctgan", 1.0, "ctgan", onehot[:3], (*PAPERS, *BEYOND), [ONEHOT, CODES], deep)
     found: dict[str, Played] = {}
     total, done = sum(share for _, share, _ in steps), 0.0
     for name, share, run in steps:

@@ -15,18 +15,16 @@ from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
 
 KEPT_CELLS = 1 << 23
-"""Cells of counts that stay in memory (64 MiB in every worker): the next fit of the same table asks for the same ones."""
+"""Cells of counts that a game keeps (64 MiB in every worker): the next fit of the same table asks for the same ones."""
 
 
 class CodesSource:
     """Codes in memory, column by column; every row is a person of its own.
 
-    With `remember`, counts are kept for the next fit of the same table.
+    Of counts, as many cells as `remember` says are kept for the next fit of the same table.
     """
 
-    def __init__(
-        self, schema: Schema, columns: Iterable[Codes], *, name: str | None = None, remember: bool = False
-    ) -> None:
+    def __init__(self, schema: Schema, columns: Iterable[Codes], *, name: str | None = None, remember: int = 0) -> None:
         self._schema, self._name = schema, name
         given = list(columns)
         if len(given) != len(schema.domain):
@@ -37,7 +35,7 @@ class CodesSource:
                 raise DataError("a code lies outside its column's domain")
             self._columns.append(np.ascontiguousarray(column, dtype=code_type(size)))
         self._kept: dict[Clique, IntArray] = {}
-        self._room = KEPT_CELLS if remember else 0
+        self._room = remember
 
     def __repr__(self) -> str:
         return f"CodesSource(<private>, {len(self.domain)} columns)"

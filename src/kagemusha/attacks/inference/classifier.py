@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.attacks.features import Lens, Space
+from kagemusha.attacks.features import Space, lens_of
 from kagemusha.attacks.inference.distance import LogDensity, MeanDistance
 from kagemusha.attacks.inference.protocol import References, Scene
 from kagemusha.attacks.inference.queries import Matches
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import Doubles, SameTable
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 from kagemusha.errors import UsageError
 
@@ -44,7 +44,7 @@ class TableFeatures:
 
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """The vector."""
-        points = Lens(Space("codes", "minmax"), scene.table).features(doubles)
+        points = lens_of(SameTable(scene.table), Space("codes", "minmax")).features(doubles)
         if self.kind == "naive":
             return np.concatenate([points.mean(axis=0), np.median(points, axis=0), points.var(axis=0)])
         if self.kind == "correlation":

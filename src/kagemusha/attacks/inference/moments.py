@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene, moments
+from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene
 from kagemusha.attacks.table import Doubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
@@ -25,7 +25,7 @@ class MomentDistances:
 
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """Mean and covariance distance from the world without, then from the world with the target."""
-        mean, covariance = moments(scene.lens.features(doubles))
+        mean, covariance = scene.lens.moments(doubles)
         found = []
         for other_mean, other_covariance in scene.moments:
             found += [float(np.linalg.norm(mean - other_mean)), float(np.linalg.norm(covariance - other_covariance))]
@@ -40,7 +40,7 @@ class Moments:
 
     def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
         """The mean, then the upper half of the covariance."""
-        mean, covariance = moments(scene.lens.features(doubles))
+        mean, covariance = scene.lens.moments(doubles)
         above = covariance[np.triu_indices(len(mean), 1)] * np.sqrt(2.0)
         return np.concatenate([mean, np.diag(covariance), above])
 

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.attacks.features import Lens, Space
-from kagemusha.attacks.table import Doubles, Table, World
+from kagemusha.attacks.features import Space, lens_of, moments
+from kagemusha.attacks.table import Doubles, SameTable, Table, World
 from kagemusha.attacks.targets import Target
 
 MOST_TARGETS = 50
@@ -30,7 +30,7 @@ class Scene:
 
     def __init__(self, table: Table, target: Target, space: Space) -> None:
         self.table, self.target = table, target
-        self.lens = Lens(space, table)
+        self.lens = lens_of(SameTable(table), space)
         self.worlds: tuple[World, World] = target.worlds(table)
         self.codes: IntArray = target.codes
 
@@ -59,13 +59,6 @@ class Scene:
     def real_distances(self) -> list[FloatArray]:
         """For each target the squared distances of all real rows of the table without it."""
         return [self.lens.distances(self.real, target) for target in self.codes[:MOST_TARGETS]]
-
-
-def moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance, over n."""
-    mean = points.mean(axis=0)
-    centred = points - mean
-    return mean, centred.T @ centred / len(points)
 
 
 class Statistic(Protocol):

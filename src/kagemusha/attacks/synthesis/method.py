@@ -19,7 +19,7 @@ from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Category, Measured, Schema
-from kagemusha.sources.codes import CodesSource
+from kagemusha.sources.codes import KEPT_CELLS, CodesSource
 from kagemusha.sources.protocol import Source
 from kagemusha.synthesizers.registry import create
 
@@ -157,7 +157,7 @@ def _source(same: SameTable, key: WorldKey, schema: Schema | None, domain: str) 
         labels = tuple(f"v{code}" for code in codes)
         found.append(Category(column.name, categories=labels, out_of_domain="clip"))
     rows = np.column_stack([np.searchsorted(codes, world.codes[:, i]) for i, codes in enumerate(there)])
-    return CodesSource(Schema(found), rows.T, remember=True)
+    return CodesSource(Schema(found), rows.T, remember=KEPT_CELLS // 4)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.attacks.features import Lens, Space
+from kagemusha.attacks.features import Lens, Space, moments
 from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
 
 
@@ -52,7 +52,6 @@ class UnclippedStat:
 def _fitted(same: SameTable, key: WorldKey, expansion: str) -> NormalSampler:
     world = World(same.table, *key)
     points = Lens(Space(expansion, "raw"), same.table).of_codes(world.codes)
-    mean = points.mean(axis=0)
-    centred = points - mean
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(points))
+    mean, covariance = moments(points)
+    values, vectors = np.linalg.eigh(covariance)
     return NormalSampler(mean, vectors * np.sqrt(np.maximum(values, 0.0)), expansion)
