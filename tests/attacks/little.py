@@ -56,6 +56,7 @@ class Drawn:
     slow: float = 0.0
     name: str = "drawn"
     exact: bool = False
+    promised: Budget | None = None
 
     def settings(self) -> dict[str, Any]:
         return {"copied": self.copied, "counted": self.counted}
@@ -72,6 +73,7 @@ class Domain:
     domain: str = "declared"
     method: Method = field(init=False)
     exact: bool = False
+    promised: Budget | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", Method("independent", Budget(1.0, 1e-6), domain=self.domain))

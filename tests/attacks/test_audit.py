@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kagemusha.attacks.audit import audit
-from kagemusha.attacks.risk import proved
+from kagemusha.attacks.risk import _Counts, _mu_together, proved
+from kagemusha.privacy.accountants import gdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Reach, Sensitivity
@@ -27,6 +28,44 @@ def test_bounds_are_below_the_truth_and_near_it(mu: float, share: float) -> None
     assert share * mu < found.mu <= mu
 
 
+@pytest.mark.parametrize("threshold", [None, 0.0])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
+def test_bounds_lie_above_the_truth_as_seldom_as_they_say(mu: float, threshold: float | None) -> None:
+    """600 audits at a risk of 20 %: more than 150 wrong ones would be one chance in a thousand."""
+    rng = np.random.default_rng(2)
+    wrong = 0
+    for _ in range(600):
+        without, inside = (rng.normal(side * mu**2 / 2, mu or 1.0, 60) for side in (-1, 1))
+        found = proved(without, inside, delta=1e-2, risk=0.2, threshold=threshold)
+        wrong += found.mu > mu or found.epsilon > gdp_epsilon(mu, 1e-2)
+    assert wrong <= 150
+    if threshold == 0.0:  # and the bound is no wider than it has to be: a single binomial uses up much of its risk
+        tight = [_known_threshold(rng, mu or 1e-9) for _ in range(600)]
+        assert 600 * 0.01 <= sum(tight) <= 600 * 0.1
+
+
+def _known_threshold(rng: np.random.Generator, mu: float) -> bool:
+    without, inside = (rng.normal(side * mu**2 / 2, mu, 60) for side in (-1, 1))
+    counts = _Counts(without, inside, np.array([0.0]))
+    return bool(_mu_together(counts, 0.05)[0] > mu)
+
+
+def test_a_rare_leak_in_one_world_shows_in_the_error_rates_apart() -> None:
+    """One person in fifty is printed: together there are hardly more right answers, but there are no false alarms at all."""
+    rng = np.random.default_rng(3)
+    inside = np.where(rng.random(20_000) < 0.02, 100.0, rng.normal(0, 1, 20_000))
+    found = proved(rng.normal(0, 1, 20_000), inside, delta=1e-6)
+    assert found.mu > 1
+    assert found.epsilon > 2
+
+
+def test_one_threshold_known_beforehand_proves_more() -> None:
+    rng = np.random.default_rng(4)
+    without, inside = (rng.normal(side * 0.125, 0.5, 20_000) for side in (-1, 1))
+    known = proved(without, inside, delta=1e-2, threshold=0.0)
+    assert proved(without, inside, delta=1e-2).mu < known.mu < 0.5
+
+
 def test_equal_worlds_prove_nothing() -> None:
     rng = np.random.default_rng(1)
     found = proved(rng.normal(0, 1, 2000), rng.normal(0, 1, 2000), delta=1e-5)
@@ -40,6 +79,17 @@ def test_losses_of_a_gaussian_mechanism_are_what_theory_says() -> None:
     spread = 5 * mu / math.sqrt(400)
     assert found.mean_loss[0] == pytest.approx(-(mu**2) / 2, abs=spread)
     assert found.mean_loss[1] == pytest.approx(mu**2 / 2, abs=spread)
+    assert found.reachable_mu == pytest.approx(mu, rel=1e-3)
+    assert found.reach[1] == 0
+
+
+def test_what_endless_runs_could_reach_is_never_more_than_was_promised() -> None:
+    """mst's answers carry all of its zCDP budget; aim spends a tenth of its own on choices, of which the person moves little."""
+    rho = zcdp_rho(1.0, 1e-2)
+    mst, aim = (audit(lambda name=name: create(name), BUDGET, runs=20) for name in ("mst", "aim"))  # type: ignore[misc]
+    assert mst.reachable_mu == pytest.approx(math.sqrt(2 * rho), rel=1e-3)
+    assert 0.9 * 2 * rho == pytest.approx(aim.reach[0], rel=0.02)
+    assert 0 < aim.reach[1] <= 0.1 * 2 * rho
 
 
 @pytest.mark.parametrize("relation", list(Adjacency))

@@ -72,6 +72,15 @@ def test_a_program_is_attacked(run, tmp_path: Path) -> None:  # type: ignore[no-
     found = json.loads(run("attack", "people.csv", "-s", "people.toml", "--command", line, *small, "--json").stdout)
     (attack,) = found["makers"][0]["attacks"]
     assert attack["accuracy"][0] == 1.0
+    assert found["makers"][0]["promise"] is None
+    # with a promise, what it does is called by its name
+    many = (*small, "--trainings", 24, "--epsilon", 0.5)
+    done = run("attack", "people.csv", "-s", "people.toml", "--command", line, *many, code=5)
+    assert "BROKEN" in done.stdout
+    (tmp_path / "odd.py").write_text("import sys; open(sys.argv[2], 'w').write('sex\\nF\\n')\n")
+    odd = f"{sys.executable} odd.py {{in}} {{out}}"
+    told = run("attack", "people.csv", "-s", "people.toml", "--command", odd, *small, code=4).stderr
+    assert "what --command made does not fit the schema" in told
     bad = f"{sys.executable} nothing.py {{in}} {{out}}"
     assert "wrote no table" in run("attack", "people.csv", "-s", "people.toml", "--command", bad, *small, code=4).stderr
 

@@ -89,15 +89,15 @@ def attribute_risk(
     return AttributeRisk(secret, _interval(found[:, 1]), _interval(found[:, 0]), _interval(gap))
 
 
-def vote(doubles: Doubles, known: Codes, lens: Lens, axis: int) -> IntArray:
+def vote(doubles: Doubles, known: Codes, lens: Lens, axis: int, nearest: int = NEAREST) -> IntArray:
     """The commonest secret among the nearest doubles of each target."""
     if doubles.codes is None:
         raise UsageError("attribute inference needs doubles with codes")
     found = np.empty(len(known), dtype=np.int64)
     for i, row in enumerate(known):
         squared = lens.distances(doubles, row)
-        nearest = np.argpartition(squared, min(NEAREST, len(squared)) - 1)[:NEAREST]
-        found[i] = np.bincount(doubles.codes[nearest, axis]).argmax()
+        near = np.argpartition(squared, min(nearest, len(squared)) - 1)[:nearest]
+        found[i] = np.bincount(doubles.codes[near, axis]).argmax()
     return found
 
 

@@ -7,8 +7,11 @@ the best score there is (Neyman and Pearson). An audit never proves a promise; i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,17 +34,52 @@ from kagemusha.sources.protocol import Source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
 
+Released = TypeVar("Released")
+Given = TypeVar("Given")
+
+LEAST = 1e-4
+"""A run ends when less than this part of its budget is left: what is made of the answers tells nothing more."""
+
+
+class Spent(Exception):
+    """All that can be seen has been seen."""
+
 
 class Shoulder(Curator):
-    """A Curator that is watched: `loss` grows by the log-likelihood ratio of every answer, with the person against without."""
+    """A Curator that is watched: `loss` grows by the log-likelihood ratio of every answer, with the person against without.
+
+    `measured` and `chosen` grow by the μ² that the person's part in each noisy answer is worth, and by twice the divergence of each choice:
+    what an attacker with endless runs could reach, and by which way.
+    """
 
     def __init__(self, source: Source, release: Release, worlds: tuple[Source, Source]) -> None:
         super().__init__(source, release)
         self.worlds = worlds
-        self.loss = 0.0
+        self.loss = self.measured = self.chosen = 0.0
+
+    def answer(
+        self, queries: Sequence[Query[Released]], cost: float | Sequence[float], *, mechanism: str = "gaussian"
+    ) -> list[Released]:
+        """As always; ends the run when all is spent."""
+        return self._unless_spent(super().answer(queries, cost, mechanism=mechanism))
+
+    def choose(self, query: Choice[object], cost: float) -> int:
+        """As always; ends the run when all is spent."""
+        return self._unless_spent(super().choose(query, cost))
+
+    def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
+        """As always; ends the run when all is spent."""
+        self._unless_spent(super().train(schedule, learner, what=what, progress=progress))
+
+    def _unless_spent(self, given: Given) -> Given:
+        if self.remaining <= LEAST * self.total:
+            raise Spent
+        return given
 
     def _answered(self, query: Query[object], event: GaussianEvent | LaplaceEvent, values: IntArray) -> None:
         without, inside = (values - self._other(query, world) for world in self.worlds)
+        if isinstance(event, GaussianEvent):
+            self.measured += float(((without - inside).astype(float) ** 2).sum()) / event.sigma**2
         if isinstance(event, LaplaceEvent):
             self.loss += float(np.abs(without).sum() - np.abs(inside).sum()) / event.scale
         else:
@@ -53,7 +91,9 @@ class Shoulder(Curator):
     def _chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
         scale = 2 * self.unit.sensitivity(query.reach).each / event.epsilon
         without, inside = (self._other(query, world).astype(float) / scale for world in self.worlds)
-        self.loss += float(inside[at] - np.logaddexp.reduce(inside) - without[at] + np.logaddexp.reduce(without))
+        odds = inside - np.logaddexp.reduce(inside) - without + np.logaddexp.reduce(without)
+        self.loss += float(odds[at])
+        self.chosen += 2 * float(np.exp(inside - np.logaddexp.reduce(inside)) @ odds)
 
     @property
     def _watch(self) -> Watch:
@@ -96,6 +136,13 @@ class Audit:
     method: str
     mean_loss: tuple[float, float]
     """Mean privacy loss without and with the person: −μ²/2 and μ²/2 for a Gaussian mechanism."""
+    reach: tuple[float, float] = (0.0, 0.0)
+    """What endless runs could prove, as μ²: by noisy answers, and by choices. Zero where runs are judged from end to end."""
+
+    @property
+    def reachable_mu(self) -> float:
+        """The μ that endless runs could prove on this table."""
+        return math.sqrt(sum(self.reach))
 
     @property
     def promised_mu(self) -> float:
@@ -135,26 +182,33 @@ def audit(
     schema, tables = worst_case(make().name, budget, table if discover is None else "three")
     worlds = (open_source(tables[0], schema), open_source(tables[1], schema))
     losses = np.empty((2, runs))
+    reach = np.zeros(2)
     for run in range(runs):
         for side in range(2):
             one = [seed, run, side]
-            losses[side, run] = (
-                _loss(make(), worlds, side, budget, one)
-                if discover is None
-                else _label_found(make(), tables[side], schema, budget, discover, one)
-            )
+            if discover is None:
+                seen = _watched(make(), worlds, side, budget, one)
+                losses[side, run] = seen.loss
+                reach += (seen.measured, seen.chosen)
+            else:
+                losses[side, run] = _label_found(make(), tables[side], schema, budget, discover, one)
         if run % 20 == 0:
             progress(f"{2 * run:,} runs", run / runs)
-    found = proved(losses[0], losses[1], delta=budget.delta, risk=risk)
+    # a privacy loss above 0 says "with": the best answer there is, known beforehand
+    found = proved(losses[0], losses[1], delta=budget.delta, risk=risk, threshold=0.0 if discover is None else None)
     means: FloatArray = losses.mean(axis=1)
-    return Audit(found, budget, make().name, (float(means[0]), float(means[1])))
+    each = reach / (2 * runs)
+    return Audit(found, budget, make().name, (float(means[0]), float(means[1])), (float(each[0]), float(each[1])))
 
 
-def _loss(synthesizer: Synthesizer, worlds: tuple[Source, Source], side: int, budget: Budget, seed: list[int]) -> float:
+def _watched(
+    synthesizer: Synthesizer, worlds: tuple[Source, Source], side: int, budget: Budget, seed: list[int]
+) -> Shoulder:
     with scratch_release(synthesizer, worlds[side].domain, budget, np.random.default_rng(seed)) as release:
         curator = Shoulder(worlds[side], release, worlds)
-        synthesizer.build(curator)
-    return curator.loss
+        with suppress(Spent):
+            synthesizer.build(curator)
+    return curator
 
 
 def _label_found(

@@ -84,7 +84,7 @@ class Campaign:
         )
         share = 0.8 if self.secrets else 1.0
         outcome = run(game, folder, jobs=jobs, scheduler=scheduler, progress=part(progress, 0.0, share))
-        budget = maker.promised if isinstance(maker, Method) else None
+        budget = maker.promised
         found = findings(outcome, budget=budget, exact_fit=maker.exact)
         secrets = []
         for i, secret in enumerate(self.secrets):

@@ -1,13 +1,17 @@
-"""What scores of two worlds prove: error rates with their uncertainty, and the least μ and ε that fit them."""
+"""What scores of two worlds prove: error rates with their uncertainty, and the least μ and ε that fit them.
+
+Two ways to bound μ, both exact for any number of runs. *Together*: right answers of both worlds are one sum of independent trials whose mean
+rate is at most Φ(μ/2) under μ; such a sum is never further out than a binomial of that rate (Hoeffding 1956). *Apart*: a bound on false
+alarms and one on misses. The first is sharper where both worlds err alike, as under Gaussian noise; the second where only one does.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, IntArray
 
 THRESHOLDS = 99
 """Thresholds that the first runs choose from."""
@@ -26,48 +30,81 @@ class Proved:
     risk: float
 
 
-def proved(without: FloatArray, inside: FloatArray, *, delta: float, risk: float = 1e-4) -> Proved:
-    """Lower bounds on μ and ε from scores of runs without a person and with them; high scores mean "with".
+def proved(
+    without: FloatArray, inside: FloatArray, *, delta: float, risk: float = 1e-4, threshold: float | None = None
+) -> Proved:
+    """Lower bounds on μ and ε from scores of as many runs without a person as with them; high scores mean "with".
 
-    A quarter of the runs chooses a threshold for each bound, the others judge it, by Clopper and Pearson's bounds on both error
-    rates; the risk of being wrong is shared out over the four.
+    A quarter of the runs chooses thresholds, the others judge them. Where a `threshold` is known beforehand (0 for privacy losses), all runs
+    judge that one too. The risk is shared out: half to ε, half to μ, there over the ways that are tried.
     """
-    first = max(1, len(without) // 4)
-    grid = np.unique(
-        np.quantile(np.concatenate([without[:first], inside[:first]]), np.linspace(0.005, 0.995, THRESHOLDS))
-    )
-    bounds = (_mu, lambda alarm, miss: _epsilon(alarm, miss, delta))
-    found = []
-    for bound in bounds:
-        tried = [bound(*_rates(without[:first], inside[:first], t, risk / 4)) for t in grid]
-        best = grid[int(np.argmax(tried))]
-        found.append(max(0.0, bound(*_rates(without[first:], inside[first:], best, risk / 4))))
-    middle = grid[int(np.argmin([_mistakes(without[:first], inside[:first], t) for t in grid]))]
-    accuracy = 1 - _mistakes(without[first:], inside[first:], middle)
-    return Proved(found[0], found[1], accuracy, len(without) + len(inside), risk)
+    size = min(len(without), len(inside))
+    first = max(1, size // 4)
+    early, late = (without[:first], inside[:first]), (without[first:size], inside[first:size])
+    grid = np.unique(np.quantile(np.concatenate(early), np.linspace(0.005, 0.995, THRESHOLDS)))
+    mu = []
+    part = risk / 2
+    if threshold is not None:
+        part = risk / 4
+        mu.append(float(_mu_together(_Counts(without[:size], inside[:size], np.array([threshold])), part)[0]))
+    tried = _Counts(*early, grid)
+    best = max((_mu_together, _mu_apart), key=lambda way: float(way(tried, part).max()))
+    at = grid[[int(np.argmax(best(tried, part)))]]
+    mu.append(float(best(_Counts(*late, at), part)[0]))
+    at = grid[[int(np.argmax(_epsilon(tried, risk / 2, delta)))]]
+    epsilon = float(_epsilon(_Counts(*late, at), risk / 2, delta)[0])
+    middle = grid[[int(np.argmax(tried.right))]]
+    accuracy = float(_Counts(*late, middle).right[0])
+    return Proved(max(0.0, *mu), max(0.0, epsilon), accuracy, 2 * size, risk)
 
 
-def _mistakes(without: FloatArray, inside: FloatArray, threshold: float) -> float:
-    return float((without >= threshold).mean() + (inside < threshold).mean()) / 2
+class _Counts:
+    """False alarms and misses at each threshold, of `size` runs in each world."""
+
+    def __init__(self, without: FloatArray, inside: FloatArray, thresholds: FloatArray) -> None:
+        self.size = len(without)
+        self.alarms: IntArray = self.size - np.searchsorted(np.sort(without), thresholds)
+        self.misses: IntArray = np.searchsorted(np.sort(inside), thresholds)
+
+    @property
+    def right(self) -> FloatArray:
+        """Share of right answers."""
+        return np.asarray(1 - (self.alarms + self.misses) / (2 * max(1, self.size)))
+
+    def most(self, risk: float) -> tuple[FloatArray, FloatArray]:
+        """Upper bounds on both error rates, each wrong with probability `risk` at most."""
+        return _at_most(self.alarms, self.size, risk), _at_most(self.misses, self.size, risk)
 
 
-def _rates(without: FloatArray, inside: FloatArray, threshold: float, risk: float) -> tuple[float, float]:
-    """Upper bounds on the rates of false alarms and of misses."""
+def _at_most(wrong: IntArray, size: int, risk: float) -> FloatArray:
+    """Clopper and Pearson's upper bound on a rate."""
     from scipy.stats import beta
 
-    wrong = int((without >= threshold).sum()), int((inside < threshold).sum())
-    sizes = len(without), len(inside)
-    ends = [1.0 if k == n else float(beta.ppf(1 - risk, k + 1, n - k)) for k, n in zip(wrong, sizes, strict=True)]
-    return ends[0], ends[1]
+    if not size:
+        return np.ones(len(wrong))
+    return np.where(wrong >= size, 1.0, beta.ppf(1 - risk, wrong + 1, np.maximum(size - wrong, 1)))
 
 
-def _mu(alarm: float, miss: float) -> float:
+def _mu_together(counts: _Counts, risk: float) -> FloatArray:
     from scipy.special import ndtri
 
-    return float(-ndtri(alarm) - ndtri(miss)) if alarm < 1 and miss < 1 else 0.0
+    wrong = _at_most(counts.alarms + counts.misses, 2 * counts.size, risk)
+    return np.asarray(-2 * ndtri(np.minimum(wrong, 0.5)))
 
 
-def _epsilon(alarm: float, miss: float, delta: float) -> float:
+def _mu_apart(counts: _Counts, risk: float) -> FloatArray:
+    from scipy.special import ndtri
+
+    alarm, miss = counts.most(risk / 2)
+    sure = (alarm < 1) & (miss < 1)
+    return np.where(sure, -ndtri(np.where(sure, alarm, 0.5)) - ndtri(np.where(sure, miss, 0.5)), 0.0)
+
+
+def _epsilon(counts: _Counts, risk: float, delta: float) -> FloatArray:
     """What (ε, δ) allows: 1 − miss ≤ e^ε·alarm + δ, and the same the other way round."""
-    sides = ((1 - miss - delta, alarm), (1 - alarm - delta, miss))
-    return max((math.log(hit / wrong) for hit, wrong in sides if hit > 0 and wrong > 0), default=0.0)
+    alarm, miss = counts.most(risk / 2)
+    found = np.zeros(len(alarm))
+    for hit, wrong in ((1 - miss - delta, alarm), (1 - alarm - delta, miss)):
+        sure = (hit > 0) & (wrong > 0)
+        found = np.maximum(found, np.where(sure, np.log(np.where(sure, hit, 1.0) / np.where(sure, wrong, 1.0)), 0.0))
+    return found

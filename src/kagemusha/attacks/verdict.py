@@ -129,7 +129,7 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
 
 def _within(one: Finding, promised: Budget | None) -> str:
     if promised is None:
-        return "Nothing was promised."
+        return ""
     if not one.cell.alone:
         return "The promise is about one person; so many at once are found sooner."
     return "That is within what was promised."

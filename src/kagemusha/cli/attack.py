@@ -23,6 +23,7 @@ _TARGETS = "random, selective, adaptive, blind"
 
 
 def attack(
+    ctx: typer.Context,
     data: Annotated[Path, typer.Argument(help="The real table: a CSV or Parquet file.", show_default=False)],
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="The schema file (TOML); a release brings its own.")
@@ -41,7 +42,8 @@ def attack(
     command: Annotated[
         str | None,
         typer.Option(
-            "--command", help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}.'
+            "--command",
+            help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}. Its promise, if it makes one, is --epsilon.',
         ),
     ] = None,
     targets: Annotated[str, typer.Option(help=f"Of {_TARGETS}; with commas between.")] = "random,selective,adaptive",
@@ -116,7 +118,8 @@ def attack(
         seed=seed,
     )
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
-    makers, declared, notes = _makers(schema, method, budget, option, release, command)
+    promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
+    makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     attacked = []
     try:
@@ -169,6 +172,7 @@ def _makers(
     option: list[str] | None,
     release: Path | None,
     command: str | None,
+    promises: bool,
 ) -> tuple[list[Maker], Schema, list[str]]:
     """What is attacked, the schema of the table, and what a reader should know."""
     from kagemusha.attacks.campaign import method_of
@@ -191,7 +195,7 @@ def _makers(
         raise UsageError("a table needs a schema: --schema FILE, or --release FOLDER")
     declared = Declared.load(schema)
     if command is not None:
-        return [Command(command)], declared, []
+        return [Command(command, promised=budget if promises else None)], declared, []
     if declared.unit.max_rows > 1:
         raise UsageError(
             "games are about single rows; a schema with max_rows > 1 can be audited: kagemusha audit --max-rows"

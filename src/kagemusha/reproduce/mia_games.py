@@ -172,5 +172,4 @@ class Hall:
         game = Game(self.data.table, chosen, made, inferences(attacks), space=spaces, rules=rules, seed=1)
         folder = None if self.folder is None else self.folder / name
         numbers = play(game, folder, jobs=self.jobs, progress=self.progress)
-        budget = made.promised if isinstance(made, Method) and made.domain == "declared" else None
-        return Played(game, findings(game.judge(numbers), budget=budget, exact_fit=made.exact), numbers)
+        return Played(game, findings(game.judge(numbers), budget=made.promised, exact_fit=made.exact), numbers)

@@ -88,7 +88,8 @@ class Method:
     @property
     def promised(self) -> Budget | None:
         """The promise, if there is one: none without protection, and none for a domain taken from the data."""
-        return self.budget if create(self.method, **self.options).private else None
+        private = create(self.method, **self.options).private and self.domain == "declared"
+        return self.budget if private else None
 
     def settings(self) -> dict[str, Any]:
         """Everything that changes results."""

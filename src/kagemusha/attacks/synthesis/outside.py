@@ -18,7 +18,8 @@ import numpy as np
 
 from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
 from kagemusha.encoding import Encoder
-from kagemusha.errors import DataError, UsageError
+from kagemusha.errors import DataError, SchemaError, UsageError
+from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Modelled, Schema
 
 SECONDS = 3600
@@ -63,9 +64,14 @@ def encode(frame: Any, schema: Schema) -> Doubles:
 class _FrameSampler:
     draw: Callable[[int, np.random.Generator], Any]
     schema: Schema
+    name: str
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
-        return encode(self.draw(rows, rng), self.schema)
+        made = self.draw(rows, rng)
+        try:
+            return encode(made, self.schema)
+        except (DataError, SchemaError, UsageError) as error:
+            raise DataError(f"what {self.name} made does not fit the schema: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -73,13 +79,18 @@ class Outside:
     """Any object with `fit(frame)` and `sample(rows)`; `make(seed)` gives a fresh one.
 
     Its own randomness is seeded through `make`; an object that cannot be seeded makes plays that differ from run to run.
-    `library` is the kind of frame it reads: "pandas", "polars" or "pyarrow".
+    `library` is the kind of frame it reads: "pandas", "polars" or "pyarrow". `promised` is the promise it makes about one person, if any.
     """
 
     make: Callable[[int], Any]
     name: str = "outside"
     library: str = "pandas"
     exact: bool = False
+    promised: Budget | None = None
+
+    def __post_init__(self) -> None:
+        if self.library not in ("pandas", "polars", "pyarrow"):
+            raise UsageError(f"library must be 'pandas', 'polars' or 'pyarrow', got {self.library!r}")
 
     def settings(self) -> dict[str, Any]:
         """By name: what is inside is not ours to see."""
@@ -101,7 +112,7 @@ class Outside:
         sampler = fitted if hasattr(fitted, "sample") else made
         if not hasattr(sampler, "sample"):
             raise UsageError(f"{self.name!r} has no sample(rows) after fit(frame)")
-        return _FrameSampler(lambda rows, _: sampler.sample(rows), world.table.schema)
+        return _FrameSampler(lambda rows, _: sampler.sample(rows), world.table.schema, self.name)
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,7 @@ class Command:
     line: str
     name: str = "command"
     exact: bool = False
+    promised: Budget | None = None
 
     def __post_init__(self) -> None:
         if "{in}" not in self.line or "{out}" not in self.line:
@@ -126,7 +138,7 @@ class Command:
     def fit(self, world: World, *, rng: np.random.Generator) -> _FrameSampler:
         """Nothing yet: the program trains when rows are asked for."""
         frame = frame_of(world)
-        return _FrameSampler(lambda rows, own: self._run(frame, rows, own), world.table.schema)
+        return _FrameSampler(lambda rows, own: self._run(frame, rows, own), world.table.schema, "--command")
 
     def _run(self, frame: Any, rows: int, rng: np.random.Generator) -> Any:
         from pyarrow import csv
@@ -145,7 +157,10 @@ class Command:
             if done.returncode or not made.exists():
                 # what it said is not shown: it may quote rows
                 raise DataError(f"--command: it ended with code {done.returncode} and wrote no table; run it by hand")
-            return csv.read_csv(made)
+            try:
+                return csv.read_csv(made)
+            except (OSError, ValueError):  # the message may quote rows
+                raise DataError("--command: what it wrote is not a CSV file with a header") from None
 
 
 def _filled(word: str, values: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kagemusha.attacks.table import Doubles, World
+from kagemusha.privacy.budget import Budget
 
 
 class Sampler(Protocol):
@@ -28,6 +29,11 @@ class Maker(Protocol):
     @property
     def exact(self) -> bool:
         """Whether a fit draws nothing at random, so that every table drawn is an independent trial."""
+        ...
+
+    @property
+    def promised(self) -> Budget | None:
+        """What it promises about one person; None if nothing."""
         ...
 
     def fit(self, world: World, *, rng: np.random.Generator) -> Sampler:

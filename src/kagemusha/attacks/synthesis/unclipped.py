@@ -14,6 +14,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import Lens, Space, moments
 from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
+from kagemusha.privacy.budget import Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class UnclippedStat:
     expansion: str = "codes"
     name: str = "stat"
     exact: bool = True
+    promised: Budget | None = None
 
     def settings(self) -> dict[str, Any]:
         """Which features are normal."""
