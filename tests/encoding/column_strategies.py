@@ -28,7 +28,10 @@ def columns(draw, name: str = "x") -> Modelled:
     missing = draw(st.booleans())
     rule = draw(st.sampled_from([None, "clip", *(["missing"] if missing else [])]))
     kind = draw(st.sampled_from(["category", "boolean", "integer", "real", "date", "datetime"]))
-    common = {"missing": missing, "out_of_domain": rule}
+    common: dict[str, object] = {"missing": missing, "out_of_domain": rule}
+    if kind in ("integer", "real"):
+        special = st.one_of(st.sampled_from(["N", "?", "NA", "<5"]), st.sampled_from([-(10**7), 9_999_999, 10_000_000]))
+        common["special"] = tuple(draw(st.lists(special, max_size=2, unique=True)))
     bins = draw(st.one_of(st.none(), st.integers(1, 40)))
     if kind == "category":
         label = st.one_of(st.text(max_size=4), st.integers(-5, 12), st.booleans())

@@ -12,11 +12,11 @@ import pytest
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import MarkovField
 from kagemusha.models import Model
-from kagemusha.models.condition_parser import Compare, parse
 from kagemusha.models.conditions import read_where
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
+from kagemusha.schema.conditions import Compare, parse
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import create, fit
 

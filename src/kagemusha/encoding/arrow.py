@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type, to_codes
+from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.reference import label_code
 from kagemusha.encoding.values import (
@@ -55,6 +56,22 @@ def encode_plain(column: Modelled, values: Sequence[Plain], reader: TextReader) 
     if isinstance(column, Labelled):
         return np.array([label_code(column, value) for value in values], dtype=code_type(column.size))
     assert isinstance(column, Measured)
+    numbers, missing, texts = _read_plain(column, values, reader)
+    codes = (
+        _moment_codes(column, numbers, missing)
+        if isinstance(column, Moment)
+        else to_codes(column, numbers, missing | np.isnan(numbers))
+    )
+    for row, text in texts.items() if column.special_texts else ():
+        if text in column.special_texts:
+            codes[row] = column.ordinary + column.special_texts[text]
+    return codes
+
+
+def _read_plain(
+    column: Measured, values: Sequence[Plain], reader: TextReader
+) -> tuple[NDArray[Any], NDArray[np.bool_], dict[int, str]]:
+    """Numbers (of moments: microseconds since 1970), which of them are missing, and the rows that were texts."""
     moments = isinstance(column, Moment)
     numbers: NDArray[Any] = np.zeros(len(values), dtype=np.int64 if moments else np.float64)
     missing = np.zeros(len(values), dtype=np.bool_)
@@ -74,9 +91,63 @@ def encode_plain(column: Modelled, values: Sequence[Plain], reader: TextReader) 
             numbers[rows], missing[rows] = reader.moments(read, column.format)
         else:
             numbers[rows] = reader.numbers(read)
-    if isinstance(column, Moment):
-        return _moment_codes(column, numbers, missing)
-    return to_codes(column, numbers, missing | np.isnan(numbers))
+    return numbers, missing, texts
+
+
+def read_arrow(column: Modelled, values: Any, reader: TextReader) -> Cells:
+    """The values of an arrow (chunked) array: what a formula or a rule sees of a raw column."""
+    import pyarrow as pa
+
+    if isinstance(column, Labelled):
+        codes = encode_arrow(column, values, reader).astype(np.int64)
+        return Cells(codes, np.zeros(len(codes)))
+    assert isinstance(column, Measured)
+    check_flat(column, values.type)
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    parts = [_read_chunk(column, chunk, reader) for chunk in chunks]
+    if not parts:
+        return Cells(np.zeros(0, dtype=np.int64), np.zeros(0))
+    return Cells(np.concatenate([p.codes for p in parts]), np.concatenate([p.numbers for p in parts]))
+
+
+def _read_chunk(column: Measured, values: Any, reader: TextReader) -> Cells:
+    import pyarrow as pa
+
+    kind = values.type
+    if _is_temporal(kind) and isinstance(column, Moment):
+        return moment_cells(column, *_microseconds(values))
+    if not isinstance(column, Moment) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return number_cells(column, numbers, np.isnan(numbers))
+    coded = values if pa.types.is_dictionary(kind) else values.dictionary_encode()
+    distinct = read_plain(
+        column, plain_values(pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])), reader
+    )
+    return distinct[coded.indices.cast(pa.int64()).fill_null(len(distinct.codes) - 1).to_numpy(zero_copy_only=False)]
+
+
+def read_plain(column: Measured, values: Sequence[Plain], reader: TextReader) -> Cells:
+    """The values of plain values."""
+    numbers, missing, texts = _read_plain(column, values, reader)
+    cells = (moment_cells if isinstance(column, Moment) else number_cells)(column, numbers, missing | np.isnan(numbers))
+    for row, text in texts.items():
+        if text in column.special_texts:
+            cells.codes[row] = column.special_texts[text]
+    return cells
+
+
+def moment_cells(column: Measured, microseconds: IntArray, missing: NDArray[np.bool_]) -> Cells:
+    """Moments in microseconds since 1970 as places on the column's lattice."""
+    assert isinstance(column, Moment)
+    return number_cells(column, microseconds.astype("M8[us]").astype(f"M8[{column.unit}]").astype(np.int64), missing)
+
+
+def number_cells(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Cells:
+    """Places on the column's axis, special values told apart."""
+    codes = np.where(missing, len(column.special), -1)
+    for number, special in column.special_numbers.items():
+        codes[(numbers == number) & ~missing] = special
+    return Cells(codes, numbers)
 
 
 def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
@@ -104,6 +175,8 @@ def _encode_chunk(column: Modelled, values: Any, reader: TextReader) -> Codes:
 
 def _text_codes(column: Measured, texts: Any, reader: TextReader) -> Codes:
     """Codes of texts as they are, without a turn through Python."""
+    if column.special_texts:
+        return encode_plain(column, plain_values(texts), reader)
     if isinstance(column, Moment):
         return _moment_codes(column, *reader.moments(texts, column.format))
     numbers = reader.numbers(texts)

@@ -35,6 +35,8 @@ def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]
     if outside is not None:
         codes[outside] = column.missing_code
     codes[missing] = column.empty_code
+    for number, special in column.special_numbers.items():
+        codes[(numbers == number) & ~missing] = column.ordinary + special
     return codes
 
 
@@ -53,7 +55,11 @@ def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator, within:
     start, end = within or spans(column, codes)
     if isinstance(column, Real):
         return _draw_reals(column, start, end, rng)
-    return rng.integers(start, end, dtype=np.int64)
+    numbers = rng.integers(start, end, dtype=np.int64)
+    for special in column.special_numbers:  # what stands for something else is no number to be drawn
+        hit = numbers == special
+        numbers[hit] += np.where(numbers + 1 < end, 1, np.where(numbers > start, -1, 0))[hit]
+    return numbers
 
 
 def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

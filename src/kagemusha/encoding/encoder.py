@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.arrow import encode_arrow, encode_plain
-from kagemusha.encoding.bins import Span, draw
-from kagemusha.encoding.frames import build_frame, check_names, encode_series, open_frame
+from kagemusha.encoding.bins import Span
+from kagemusha.encoding.cells import Cells, arrow_of, complete, draw_cells, formula_codes, formula_inputs
+from kagemusha.encoding.frames import build_frame, check_names, encode_series, open_frame, read_series
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.values import plains
 from kagemusha.errors import UsageError
-from kagemusha.schema import Column, Drop, Label, Labelled, Measured, Modelled, Moment, Schema, Surrogate
-from kagemusha.schema.labels import text_of
+from kagemusha.schema import Column, Drop, Modelled, Schema, Surrogate
 
 
 class Encoder:
@@ -44,7 +44,25 @@ class Encoder:
         check_names(opened.columns, self.schema)
         reader = TextReader()
         try:
-            return [encode_series(opened, c, reader) for c in self.schema.modelled]
+            raw = {c.name: read_series(opened, c, reader) for c in formula_inputs(self.schema)}
+            return [
+                formula_codes(self.schema, c.name, raw)
+                if c.name in self.schema.formulas
+                else encode_series(opened, c, reader)
+                for c in self.schema.modelled
+            ]
+        finally:
+            reader.close()
+
+    def read(self, frame: Any) -> dict[str, Cells]:
+        """The values of every column of a table that has values, as rules see them; formulas worked out."""
+        opened = open_frame(frame)
+        check_names(opened.columns, self.schema)
+        reader = TextReader()
+        try:
+            return {
+                c.name: read_series(opened, c, reader) for c in self.schema.table_columns if isinstance(c, Modelled)
+            }
         finally:
             reader.close()
 
@@ -76,81 +94,34 @@ class Encoder:
         since those of a frame hang on single records. Values are drawn uniformly inside their bins with `rng`, or
         inside the parts of them that `within` gives for some columns. Made-up identifiers go on after the `first` ones.
         """
+        return self.frame(self.draw(codes, rng=rng, within=within), like=like, first=first)
+
+    def draw(
+        self, codes: NDArray[Any], *, rng: np.random.Generator, within: Mapping[str, Span] | None = None
+    ) -> dict[str, Cells]:
+        """The values of codes: drawn inside their bins, and worked out where a formula says them."""
         if codes.ndim != 2 or codes.shape[1] != len(self.domain):
             raise UsageError(f"codes need two axes and {len(self.domain)} columns, got shape {codes.shape}")
-        arrays: dict[str, Any] = {}
-        for column in self.schema:
-            if isinstance(column, Modelled):
-                axis = self.domain.axis(column.name)
-                arrays[column.name] = decode_column(
-                    column, codes[:, axis].astype(np.int64), rng=rng, within=(within or {}).get(column.name)
-                )
-            elif isinstance(column, Surrogate):
-                arrays[column.name] = _surrogates(column, first, len(codes))
-        kept: list[Column] = [column for column in self.schema if not isinstance(column, Drop)]
+        cells: dict[str, Cells] = {}
+        for column in self.schema.modelled:
+            own = codes[:, self.domain.axis(column.name)].astype(np.int64)
+            if len(own) and not 0 <= own.min() <= own.max() < column.size:
+                raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")
+            cells[column.name] = draw_cells(column, own, rng=rng, within=(within or {}).get(column.name))
+        return complete(self.schema, cells, rng)
+
+    def frame(self, cells: Mapping[str, Cells], *, like: Any = "pandas", first: int = 0) -> Any:
+        """A table of values, with fresh identifiers that go on after the `first` ones."""
+        rows = len(next(iter(cells.values())).codes)
+        kept: list[Column] = [column for column in self.schema.table_columns if not isinstance(column, Drop)]
+        arrays = {
+            column.name: arrow_of(column, cells[column.name])
+            if isinstance(column, Modelled)
+            else _surrogates(column, first, rows)
+            for column in kept
+            if isinstance(column, Modelled | Surrogate)
+        }
         return build_frame(arrays, kept, like)
-
-
-def decode_column(column: Modelled, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None) -> Any:
-    """The arrow array of one column's codes."""
-    if len(codes) and not 0 <= codes.min() <= codes.max() < column.size:
-        raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")
-    if isinstance(column, Labelled):
-        return _labels(column, codes)
-    assert isinstance(column, Measured)
-    return _measured(column, codes, rng, within)
-
-
-def _labels(column: Labelled, codes: IntArray) -> Any:
-    import pyarrow as pa
-
-    labels: list[Label | None] = list(column.labels)
-    kinds = {type(label) for label in labels}
-    if kinds == {bool}:
-        kind = pa.bool_()
-    elif kinds == {int} and (whole := _whole_type(column)) is not None:
-        kind = whole
-    else:
-        # Labels of mixed types have one common type: text.
-        kind, labels = pa.string(), [text_of(label) for label in column.labels]
-    return pa.array([*labels, None], type=kind).take(pa.array(codes))
-
-
-def arrow_type(name: str) -> Any:
-    """The arrow type of a declared `dtype`."""
-    import pyarrow as pa
-
-    return pa.timestamp(name[10:-1]) if name.startswith("timestamp") else pa.type_for_alias(name)
-
-
-def _whole_type(column: Labelled) -> Any:
-    """The type of whole labels; None if there is none that holds them all."""
-    import pyarrow as pa
-
-    if column.dtype is not None:
-        return arrow_type(column.dtype)
-    low, high = min(map(int, column.labels)), max(map(int, column.labels))
-    if low >= -(2**63) and high < 2**63:
-        return pa.int64()
-    return pa.uint64() if low >= 0 and high < 2**64 else None
-
-
-def _measured(column: Measured, codes: IntArray, rng: np.random.Generator, within: Span | None) -> Any:
-    import pyarrow as pa
-
-    missing = codes >= column.ordinary
-    numbers = draw(column, np.where(missing, 0, codes), rng=rng, within=within)
-    if not isinstance(column, Moment):
-        drawn = pa.array(numbers, mask=missing)
-        return drawn if column.dtype is None else drawn.cast(column.dtype)
-    moments = numbers.astype(f"M8[{column.unit}]")
-    if column.format is None:
-        kind = arrow_type(column.dtype or ("date32" if column.kind == "date" else "timestamp[us]"))
-        return pa.array(moments.astype("M8[us]"), mask=missing).cast(kind)
-    distinct, where = np.unique(moments, return_inverse=True)
-    texts = [moment.strftime(column.format) for moment in distinct.astype("M8[us]").astype(object)]
-    indices = pa.array(where.astype(np.int64), mask=missing)
-    return pa.array(texts, type=pa.string()).take(indices)
 
 
 def _surrogates(column: Surrogate, first: int, rows: int) -> Any:

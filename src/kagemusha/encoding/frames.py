@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from kagemusha.arrays import Codes
-from kagemusha.encoding.arrow import encode_arrow, encode_plain
+from kagemusha.encoding.arrow import encode_arrow, encode_plain, read_arrow, read_plain
+from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.values import plains
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.schema import Column, Modelled, Schema
+from kagemusha.schema import Column, Measured, Modelled, Schema
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -34,12 +37,13 @@ def open_frame(frame: Any) -> Any:
 def check_names(found: Sequence[str], schema: Schema, where: str = "the table") -> None:
     """Every declared column must be there and every column there must be declared."""
     present = set(found)
+    names = tuple(column.name for column in schema.table_columns)
     if len(present) != len(found):
         raise DataError(f"{where} has two columns of the same name; every name must be its own")
-    lacking = [name for name in schema.names if name not in present]
+    lacking = [name for name in names if name not in present]
     if lacking:
         raise SchemaError(f"{where} lacks {_some(lacking)} that the schema declares")
-    declared = set(schema.names)
+    declared = set(names)
     extra = [name for name in found if name not in declared]
     if extra:
         raise SchemaError(
@@ -59,6 +63,17 @@ def encode_series(frame: Any, column: Modelled, reader: TextReader) -> Codes:
     if isinstance(values, list):
         return encode_plain(column, values, reader)
     return encode_arrow(column, values, reader)
+
+
+def read_series(frame: Any, column: Modelled, reader: TextReader) -> Cells:
+    """The values of one column of an opened frame, as rules and formulas see them."""
+    values = column_values(frame, column)
+    if not isinstance(values, list):
+        return read_arrow(column, values, reader)
+    if isinstance(column, Measured):
+        return read_plain(column, values, reader)
+    codes = encode_plain(column, values, reader).astype(np.int64)
+    return Cells(codes, np.zeros(len(codes)))
 
 
 def column_values(frame: Any, column: Modelled) -> Any:

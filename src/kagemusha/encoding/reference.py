@@ -23,9 +23,13 @@ def code_of(column: Modelled, value: Any, reader: TextReader) -> int:
     if isinstance(column, Labelled):
         return label_code(column, found)
     assert isinstance(column, Measured)
+    if isinstance(found, str) and found in column.special_texts:
+        return column.ordinary + column.special_texts[found]
     place = _moment(column, found, reader) if isinstance(column, Moment) else _number(found, reader)
     if place is None or math.isnan(place):
         return column.empty_code
+    if place in column.special_numbers:
+        return column.ordinary + column.special_numbers[place]
     if column.out_of_domain == "missing" and not column.low <= place <= column.high:
         return column.size - 1
     inside = min(max(place, column.low), column.high)

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from kagemusha.arrays import Codes
-from kagemusha.encoding.arrow import encode_arrow, not_flat
+from kagemusha.encoding.arrow import encode_arrow, not_flat, number_cells, read_arrow
 from kagemusha.encoding.bins import code_type, to_codes
+from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.parse import TextReader, days_sql, plain_moment_sql, quote
 from kagemusha.encoding.values import FIRST_MOMENT, FIRST_NANOSECOND, GAPS, LAST_MOMENT
 from kagemusha.schema import Labelled, Measured, Modelled, Moment
@@ -51,8 +52,27 @@ class Query:
 
     def codes(self, batch: Any, reader: TextReader) -> list[Codes]:
         """Codes of every column from an arrow batch of what the query gives."""
+        return list(self.codes_by_name(batch, reader, (c.name for c in self.columns)).values())
+
+    def codes_by_name(self, batch: Any, reader: TextReader, names: Iterable[str]) -> dict[str, Codes]:
+        """Codes of some columns."""
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
-        return [_codes(c, found[f"v{at}"], found.get(f"t{at}"), reader) for at, c in enumerate(self.columns)]
+        wanted = set(names)
+        return {
+            c.name: _codes(c, found[f"v{at}"], found.get(f"t{at}"), reader)
+            for at, c in enumerate(self.columns)
+            if c.name in wanted
+        }
+
+    def cells(self, batch: Any, reader: TextReader, names: Iterable[str]) -> dict[str, Cells]:
+        """The values of some measured columns, as formulas see them."""
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        wanted = set(names)
+        return {
+            c.name: _cells(c, found[f"v{at}"], found.get(f"t{at}"), reader)
+            for at, c in enumerate(self.columns)
+            if isinstance(c, Measured) and c.name in wanted
+        }
 
 
 def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
@@ -174,6 +194,16 @@ def _codes(column: Modelled, values: Any, texts: Any, reader: TextReader) -> Cod
     if texts is not None and texts.null_count < len(texts):
         codes[texts.is_valid().to_numpy(zero_copy_only=False)] = encode_arrow(column, texts.drop_null(), reader)
     return codes
+
+
+def _cells(column: Measured, values: Any, texts: Any, reader: TextReader) -> Cells:
+    """The values of what was read, and of the texts that are still to be read."""
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    numbers = values.fill_null(0).to_numpy(zero_copy_only=False).copy()
+    cells = number_cells(column, numbers, missing | np.isnan(numbers))
+    if texts is not None and texts.null_count < len(texts):
+        cells.put(texts.is_valid().to_numpy(zero_copy_only=False), read_arrow(column, texts.drop_null(), reader))
+    return cells
 
 
 def _numbered(column: Labelled, numbers: Codes) -> Codes:

@@ -8,10 +8,8 @@ conditional distribution of the model (values are uniform within a bin), and non
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +17,10 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding.bins import Span, spans
 from kagemusha.errors import UsageError
-from kagemusha.models.condition_parser import Both, Compare, Condition, Either, Missing, columns_of, parse
-from kagemusha.schema import Labelled, Measured, Modelled, Moment, Real, Schema
+from kagemusha.schema import Labelled, Measured, Modelled, Real, Schema
+from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not, columns_of, parse
 from kagemusha.schema.domain import Clique
+from kagemusha.schema.truth import COMPARE, labels_that_hold, listed_codes, place_of, special_of
 
 MAX_PIECES = 5_000_000
 """No condition that ties columns together is laid out over more combinations than this."""
@@ -47,21 +46,18 @@ class Pieces:
         if isinstance(test, Missing):
             return np.asarray(missing != test.negated)
         if isinstance(self.column, Labelled):
-            truth = _labels_that_hold(self.column, test)
+            truth = labels_that_hold(self.column, test)
             return np.append(truth, False)[np.minimum(self.codes, len(truth))]
         assert self.span is not None
         assert isinstance(self.column, Measured)
         place = self.span[0]  # pieces are cut so that a test holds for all of a piece or for nothing of it
-        value = _number(self.column, test.value)
-        truth_array = {
-            "<": place < value,
-            "<=": place <= value,
-            ">": place > value,
-            ">=": place >= value,
-            "=": place == value,
-            "!=": place != value,
-        }[test.operator]
-        return np.asarray(truth_array & (self.codes < self.column.ordinary))
+        number = self.codes < self.column.ordinary
+        special = special_of(self.column, test.value) if test.operator in ("=", "!=") else None
+        if special is not None:
+            same = self.codes == self.column.ordinary + special
+            return np.asarray(same if test.operator == "=" else ~same & ~missing)
+        truth_array = COMPARE[test.operator](place, place_of(self.column, test.value))
+        return np.asarray(truth_array & number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +147,30 @@ def _truth(condition: Condition, clique: Clique, pieces: Sequence[Pieces]) -> ND
         shape = [len(p.codes) if i == axis else 1 for i, p in enumerate(pieces)]
         line = pieces[axis].holds(condition).reshape(shape)
         return np.broadcast_to(line, tuple(len(p.codes) for p in pieces))
+    if isinstance(condition, Not):
+        return ~_truth(condition.part, clique, pieces)
+    if isinstance(condition, Listed):
+        return _listed(condition, clique, pieces)
     combine = np.logical_and if isinstance(condition, Both) else np.logical_or
     truth: NDArray[np.bool_] = combine.reduce([_truth(part, clique, pieces) for part in condition.parts])
     return truth
 
 
+def _listed(condition: Listed, clique: Clique, pieces: Sequence[Pieces]) -> NDArray[np.bool_]:
+    """True for the combinations of codes that stand in the list; columns of labels have a piece for each code."""
+    columns = [pieces[clique.index(name)].column for name in condition.columns]
+    table = np.zeros([c.size for c in columns], dtype=np.bool_)
+    for line in listed_codes(columns, condition):
+        table[line] = True
+    inside = sorted(condition.columns, key=clique.index)
+    table = table.transpose([condition.columns.index(name) for name in inside])
+    shape = [len(p.codes) if name in condition.columns else 1 for name, p in zip(clique, pieces, strict=True)]
+    return np.broadcast_to(table.reshape(shape), tuple(len(p.codes) for p in pieces))
+
+
 def _tests(condition: Condition, name: str) -> list[Compare]:
+    if isinstance(condition, Not):
+        return _tests(condition.part, name)
     if isinstance(condition, Both | Either):
         return [test for part in condition.parts for test in _tests(part, name)]
     return [condition] if isinstance(condition, Compare) and condition.column == name else []
@@ -185,7 +199,9 @@ def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
 
 def _cuts(column: Measured, test: Compare) -> Sequence[float]:
     """Where a test splits the axis, just before a number that a column can hold."""
-    value = _number(column, test.value)
+    if test.operator in ("=", "!=") and special_of(column, test.value) is not None:
+        return []
+    value = place_of(column, test.value)
     if isinstance(column, Real):
         if test.operator in ("=", "!="):
             raise UsageError(f"where: {column.name} is a real number; ask for a range instead of {test.operator}")
@@ -193,36 +209,3 @@ def _cuts(column: Measured, test: Compare) -> Sequence[float]:
     else:
         before, after = math.ceil(value), math.floor(value) + 1
     return {"<": [before], ">=": [before], "<=": [after], ">": [after]}.get(test.operator, [before, after])
-
-
-def _number(column: Measured, value: Any) -> float:
-    if isinstance(column, Moment):
-        try:
-            return column.number(str(value))
-        except ValueError:
-            raise UsageError(f"where: {column.name} is compared with {value!r}; write a date as '2024-12-31'") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"where: {column.name} is a number but is compared with {value!r}")
-    number = float(value)
-    if not math.isfinite(number):
-        raise UsageError(f"where: {column.name} is compared with {value!r}; numbers must be finite")
-    return number
-
-
-def _labels_that_hold(column: Labelled, test: Compare) -> NDArray[np.bool_]:
-    """For each label whether the test holds."""
-    if test.operator in ("=", "!="):
-        same = np.equal(np.arange(len(column.labels)), _code_of(column, test.value))
-        return np.asarray(same if test.operator == "=" else ~same)
-    if not isinstance(test.value, int | float) or not all(isinstance(one, int) for one in column.labels):
-        raise UsageError(f"where: {column.name} is a category; compare it with = or !=, or use in (…)")
-    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[test.operator]
-    return np.array([bool(compare(int(label), test.value)) for label in column.labels])
-
-
-def _code_of(column: Labelled, value: Any) -> int:
-    wanted = column.find(value if isinstance(value, str) else float(value))
-    if wanted is None:
-        shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
-        raise UsageError(f"where: {column.name} has no value {value!r}; it has {shown}")
-    return wanted

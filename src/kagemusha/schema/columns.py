@@ -1,7 +1,7 @@
 """What a column is: the parts every kind shares, and the kinds that are not modelled.
 
-Codes of a modelled column: the ordinary codes first, then one for *other* (if any), then one for *missing*
-(if allowed). How many there are depends on the declaration alone, never on a record, and so does the place of
+Codes of a modelled column: the ordinary codes first, then one for *other* (if any) or for each *special* value of a
+column of numbers, then one for *missing* (if allowed). How many there are depends on the declaration alone, never on a record, and so does the place of
 every raw value:
 
 * a value outside the domain follows ``out_of_domain``: ``"clip"`` (the nearest bound; for a category the last
@@ -46,6 +46,8 @@ class Column(ABC):
     name: str
     _: KW_ONLY
     derived: tuple[str, ...] = ()
+    confirmed: str | None = None
+    """Who vouches for what is said here, and from which source."""
 
     kind: ClassVar[str]
     fields: ClassVar[tuple[str, ...]]
@@ -57,6 +59,8 @@ class Column(ABC):
         if not isinstance(self.derived, tuple | list) or not all(isinstance(field, str) for field in self.derived):
             self.fail("derived", self.derived, "a list of field names")
         object.__setattr__(self, "derived", tuple(self.derived))
+        if self.confirmed is not None and (not isinstance(self.confirmed, str) or len(self.confirmed) > 1_000):
+            self.fail("confirmed", self.confirmed, "a text: who, and from which source")
         known = ("kind", *self.fields)
         for field in self.derived:
             if field not in known:
@@ -141,12 +145,15 @@ class Modelled(Column):
     @property
     def code_names(self) -> list[str]:
         """What each code is called, for people."""
-        names = self._ordinary_names()
+        names = [*self._ordinary_names(), *self._special_names()]
         return names + ["(missing)"] * (self.size - len(names))
 
     @abstractmethod
     def _ordinary_names(self) -> list[str]:
-        """The names of all codes but that of a missing value."""
+        """The names of all codes but those of special values and of a missing one."""
+
+    def _special_names(self) -> list[str]:
+        return []
 
     @property
     @abstractmethod

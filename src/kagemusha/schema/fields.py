@@ -19,6 +19,10 @@ KINDS: Mapping[str, type[Column]] = {
 """Every kind a schema file can name."""
 
 
+_SILENT: Mapping[str, Any] = {"special": (), "in_table": False}
+"""Fields that say nothing while they have these values."""
+
+
 def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
     """The column a table of fields describes; a wrong table raises `SchemaError` naming column and field."""
     if not isinstance(table, Mapping):
@@ -29,11 +33,12 @@ def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
         raise SchemaError(f"column {name!r}: kind is missing; it must be one of {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise SchemaError(f"column {name!r}: kind = {shown(kind)} is not known{did_you_mean(kind, KINDS)}")
-    known = (*KINDS[kind].fields, "derived")
+    known = (*KINDS[kind].fields, "derived", "confirmed")
     for field in given:
         if field not in known:
             raise SchemaError(f"column {name!r}: a {kind} has no field {field!r}{did_you_mean(field, known)}")
-    return KINDS[kind](name, **{field: tuple(v) if isinstance(v, list) else v for field, v in given.items()})
+    values: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in given.items()}
+    return KINDS[kind](name, **values)
 
 
 def column_to_fields(column: Column) -> dict[str, Any]:
@@ -41,10 +46,14 @@ def column_to_fields(column: Column) -> dict[str, Any]:
     listed: dict[str, Any] = {"kind": column.kind}
     for field in column.fields:
         value = getattr(column, field)
-        if value is not None and not (field == "other" and getattr(column, "out_of_domain", None) != "other"):
+        if field == "other" and getattr(column, "out_of_domain", None) != "other":
+            continue
+        if value is not None and not (field in _SILENT and value == _SILENT[field]):
             listed[field] = list(value) if isinstance(value, tuple) else value
     if column.derived:
         listed["derived"] = list(column.derived)
+    if column.confirmed is not None:
+        listed["confirmed"] = column.confirmed
     return listed
 
 

@@ -8,6 +8,7 @@ seconds, … since 1970), where bin edges are computed exactly.
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, Modelled, OutOfDomain
+from kagemusha.schema.spelling import NOT_A_NUMBER, number_of
 
 MAX_BINS = 100_000
 """More bins than any marginal could use."""
@@ -27,9 +29,29 @@ EXACT = 2**53 - 1
 """Whole numbers up to here are exact in the float64 that raw numbers are compared in."""
 
 
+MOST_SPECIAL = 64
+_LIKE_A_NUMBER = re.compile(r"\s|[-+.]*[0-9]|[-+]?(inf|nan)|epoch|now|today|\0")
+"""How texts begin that some reader of tables may take for a number or a date."""
+
+SHARED = ("special", "formula", "replaces", "in_table", "missing", "out_of_domain")
+"""Fields of every measured column."""
+
+
 @dataclass(frozen=True)
 class Measured(Modelled):
-    """A column whose values lie on an axis of numbers between two bounds."""
+    """A column whose values lie on an axis of numbers between two bounds.
+
+    `special` are values that stand for something else than their number ("N", 9999): each has a code of its own, and
+    doubles show them as they are written here. With a `formula` the values are not read but worked out of other columns
+    of the row; such a column is not in the table (unless `in_table`) and is modelled in place of the column it
+    `replaces`, or, if it replaces none, is a column of the table that follows from the others and is not modelled at all.
+    """
+
+    _: KW_ONLY
+    special: tuple[str | int | float, ...] = ()
+    formula: str | None = None
+    replaces: str | None = None
+    in_table: bool = False
 
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("clip", "missing")
     whole: ClassVar[bool] = True
@@ -54,10 +76,67 @@ class Measured(Modelled):
     def high(self) -> float | int:
         """The highest number of the domain; the last bin holds it."""
 
+    def _validate(self) -> None:
+        super()._validate()
+        if isinstance(self.special, str | bytes) or not isinstance(self.special, Sequence):
+            self.fail("special", self.special, "a list of texts or numbers")
+        object.__setattr__(self, "special", tuple(self.special))
+        if len(self.special) > MOST_SPECIAL:
+            self.fail("special", f"{len(self.special)} values", f"at most {MOST_SPECIAL} values")
+        for value in self.special:
+            if isinstance(value, bool) or not isinstance(value, str | int | float) or value in ("", *NOT_A_NUMBER):
+                self.fail("special", value, "texts or numbers; for gaps there is missing = true")
+            if isinstance(value, int | float) and not abs(value) <= EXACT:
+                self.fail("special", value, f"a number from {-EXACT} to {EXACT}")
+            if isinstance(value, str) and (self._says(value) is None) == bool(_LIKE_A_NUMBER.match(value.casefold())):
+                self.fail(
+                    "special", value, "a number, a date of the column's format, or a text that no reader takes for one"
+                )
+        if len(self.special_numbers) + len(self.special_texts) < len(self.special):
+            self.fail("special", list(self.special), "a list without repeats")
+        for field in ("formula", "replaces"):
+            if getattr(self, field) is not None:
+                self._check_text(field)
+        self._check_flag("in_table")
+        if self.formula is None and (self.replaces is not None or self.in_table):
+            self.fail(
+                "replaces" if self.replaces else "in_table", self.replaces or True, "left out where no formula is"
+            )
+        if self.formula is not None and self.special:
+            self.fail("special", list(self.special), "left out where a formula is")
+
+    def _says(self, text: str) -> float | None:
+        """The place on the axis that a text stands for, if it does."""
+        return number_of(text)
+
+    @cached_property
+    def special_numbers(self) -> dict[float, int]:
+        """For special values that are numbers (or dates): which one it is."""
+        said = ((i, self._says(str(value))) for i, value in enumerate(self.special))
+        return {number: i for i, number in said if number is not None}
+
+    @cached_property
+    def special_texts(self) -> dict[str, int]:
+        """For the other special values: which one it is."""
+        return {str(value): i for i, value in enumerate(self.special) if self._says(str(value)) is None}
+
+    def _special_names(self) -> list[str]:
+        return [str(value) for value in self.special]
+
     @property
     def ordinary(self) -> int:
-        """Number of codes without *other* and *missing*."""
+        """Number of codes without *special* and *missing*."""
         return len(self.starts)
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.ordinary + len(self.special) + self.missing
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether the column's own kind puts it into the model: not where it follows from others."""
+        return self.formula is None or self.replaces is not None
 
     @property
     def empty_code(self) -> int:
@@ -99,7 +178,7 @@ class Integer(Measured):
     edges: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "integer"
-    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "missing", "out_of_domain", "dtype")
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", *SHARED, "dtype")
 
     def _validate(self) -> None:
         super()._validate()
@@ -161,8 +240,7 @@ class Real(Measured):
         "bins",
         "edges",
         "decimals",
-        "missing",
-        "out_of_domain",
+        *SHARED,
     )
 
     def _validate(self) -> None:

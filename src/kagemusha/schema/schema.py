@@ -15,8 +15,14 @@ from typing import Any
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.schema import toml
 from kagemusha.schema.columns import Column, Modelled, shown
+from kagemusha.schema.constraints import Constraint, Equation, read_list
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
+from kagemusha.schema.formulas import Formula, invertible
+from kagemusha.schema.formulas import columns_of as columns_of_formula
+from kagemusha.schema.formulas import parse as parse_formula
+from kagemusha.schema.numeric import Measured
+from kagemusha.schema.temporal import Moment
 from kagemusha.schema.unit import EACH_ROW, Unit
 
 VERSION = 1
@@ -40,10 +46,16 @@ class Schema:
     columns: tuple[Column, ...]
     unit: Unit
     """Whose rows belong together; by default every row stands for a person."""
+    constraints: tuple[Constraint, ...] = ()
+    """What holds for every row."""
 
-    def __init__(self, columns: Iterable[Column], unit: Unit = EACH_ROW) -> None:
+    def __init__(
+        self, columns: Iterable[Column], unit: Unit = EACH_ROW, constraints: Iterable[Constraint | str] = ()
+    ) -> None:
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "unit", unit)
+        rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
+        object.__setattr__(self, "constraints", rules)
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
         if len(self._by_name) != len(self.columns):
@@ -51,6 +63,95 @@ class Schema:
             raise SchemaError(f"column {twice!r} is declared twice")
         if unit.column is not None and unit.column not in self._by_name:
             raise SchemaError(f"unit: the schema has no column {unit.column!r}{did_you_mean(unit.column, self.names)}")
+        for rule in self.constraints:
+            for name in sorted(rule.columns - set(self._by_name)):
+                hint = did_you_mean(name, self.names)
+                raise SchemaError(f"constraint {rule.rule!r}: no column {name!r} (texts need '…'){hint}")
+        self._check_formulas()
+
+    def _check_formulas(self) -> None:
+        for name, formula in self.formulas.items():
+            own, replaced = self[name], self.replaced.get(name)
+            used = columns_of_formula(formula)
+            for other in used:
+                if not isinstance(self[other], Measured) or other in self.formulas:
+                    raise SchemaError(
+                        f"column {name!r}: its formula uses {other!r}, which must be a column of numbers or dates of the "
+                        "table without a formula of its own"
+                    )
+                unit = getattr(self[other], "unit", "")
+                if unit in ("Y", "M"):
+                    raise SchemaError(f"column {name!r}: its formula uses {other!r}, whose format shows no days")
+            if isinstance(own, Moment) and replaced is not None:
+                raise SchemaError(f"column {name!r}: what is modelled in place of a column must be a number")
+            if replaced is not None:
+                if not invertible(formula, replaced):
+                    raise SchemaError(
+                        f"column {name!r}: replaces = {replaced!r} must be a column that stands once in the formula"
+                    )
+                if sum(r == replaced for r in self.replaced.values()) > 1:
+                    raise SchemaError(f"column {replaced!r} is replaced twice")
+            target = self[name if replaced is None else replaced]
+            for other in {*used, name} - {target.name}:
+                gaps = self[other]
+                if getattr(gaps, "missing", False) and not getattr(target, "missing", True):
+                    raise SchemaError(
+                        f"column {target.name!r}: it is worked out of {other!r}, which may be missing; say missing = true"
+                    )
+        assert self.working_order is not None
+
+    @cached_property
+    def working_order(self) -> tuple[tuple[str, str], ...]:
+        """What doubles are completed with, in an order in which it can be worked out: (column, column of its formula)."""
+        waiting = {self.replaced.get(name, name): name for name in self.formulas}
+        order: list[tuple[str, str]] = []
+        while waiting:
+            ready = [
+                (target, name)
+                for target, name in waiting.items()
+                if not any(used in waiting for used in columns_of_formula(self.formulas[name]) if used != target)
+            ]
+            if not ready:
+                raise SchemaError(f"formulas go round in a circle: {', '.join(sorted(waiting.values()))}")
+            order += ready
+            for target, _ in ready:
+                del waiting[target]
+        return tuple(order)
+
+    @cached_property
+    def formulas(self) -> Mapping[str, Formula]:
+        """The columns that are worked out of others, and how: by their own formula, or by a rule such as total = a + b."""
+        found: dict[str, Formula] = {}
+        for rule in self.constraints:
+            if isinstance(rule.law, Equation) and not rule.guess:
+                if rule.law.column in found:
+                    raise SchemaError(
+                        f"constraint {rule.rule!r}: another rule says already what {rule.law.column!r} is"
+                    )
+                if not isinstance(self[rule.law.column], Measured):
+                    raise SchemaError(f"constraint {rule.rule!r}: {rule.law.column!r} is no column of numbers or dates")
+                found[rule.law.column] = rule.law.formula
+        for column in self.columns:
+            if isinstance(column, Measured) and column.formula is not None:
+                if column.name in found:
+                    raise SchemaError(f"column {column.name!r} has a formula and a rule that says what it is")
+                try:
+                    found[column.name] = parse_formula(column.formula)
+                except SchemaError as error:
+                    raise SchemaError(f"column {column.name!r}: {error}") from None
+        return found
+
+    @cached_property
+    def replaced(self) -> Mapping[str, str]:
+        """For the columns modelled in place of another one: which."""
+        return {c.name: c.replaces for c in self.columns if isinstance(c, Measured) and c.replaces is not None}
+
+    @cached_property
+    def table_columns(self) -> tuple[Column, ...]:
+        """The columns that the private table has: all but those worked out of others for the model alone."""
+        return tuple(
+            c for c in self.columns if not (isinstance(c, Measured) and c.replaces is not None and not c.in_table)
+        )
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -76,7 +177,8 @@ class Schema:
     @cached_property
     def modelled(self) -> tuple[Modelled, ...]:
         """The columns that are in the model, in order."""
-        return tuple(column for column in self.columns if isinstance(column, Modelled))
+        without = {name for name in self.formulas if name not in self.replaced} | set(self.replaced.values())
+        return tuple(c for c in self.columns if isinstance(c, Modelled) and c.name not in without)
 
     @cached_property
     def domain(self) -> Domain:
@@ -102,27 +204,40 @@ class Schema:
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
         changed = _replace(self[name], **changes)
-        return Schema((changed if column.name == name else column for column in self.columns), self.unit)
+        return self._having(changed if column.name == name else column for column in self.columns)
+
+    def _having(self, columns: Iterable[Column]) -> Schema:
+        return Schema(columns, self.unit, self.constraints)
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
         kept = [new.pop(column.name, column) for column in self.columns]
-        return Schema([*kept, *new.values()], self.unit)
+        return self._having([*kept, *new.values()])
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
-        return Schema((_replace(column, derived=()) for column in self.columns), self.unit)
+        return self._having(_replace(column, derived=()) for column in self.columns)
 
     def with_unit(self, unit: Unit) -> Schema:
         """The same columns with another unit of privacy."""
-        return Schema(self.columns, unit)
+        return Schema(self.columns, unit, self.constraints)
+
+    def with_constraints(self, *rules: Constraint | str) -> Schema:
+        """The same columns with these rules instead of the present ones."""
+        return Schema(self.columns, self.unit, rules)
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
         columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
         unit = {"unit": self.unit.to_fields()} if self.unit else {}
-        return {"version": VERSION, **unit, "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns]}
+        rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
+        return {
+            "version": VERSION,
+            **unit,
+            **rules,
+            "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns],
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -132,7 +247,7 @@ class Schema:
             raise SchemaError("schema: a list of columns, each with a name, is needed")
         _check_version(document.get("version"))
         columns = (column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
-        return cls(columns, Unit.from_fields(document.get("unit", {})))
+        return cls(columns, Unit.from_fields(document.get("unit", {})), _constraints(document.get("constraints", [])))
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -140,10 +255,10 @@ class Schema:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @classmethod
-    def loads(cls, text: str) -> Schema:
-        """Read the text of a schema file."""
+    def loads(cls, text: str, *, folder: Path | None = None) -> Schema:
+        """Read the text of a schema file; lists that it names are read from `folder`."""
         document = toml.read(text)
-        known = ("version", "unit", "columns")
+        known = ("version", "unit", "columns", "constraint")
         for key in document:
             if key not in known:
                 raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
@@ -151,13 +266,14 @@ class Schema:
         tables = document.get("columns")
         if not isinstance(tables, Mapping) or not tables:
             raise SchemaError("the schema names no column; declare at least one, such as [columns.age]")
-        columns = (column_from_fields(name, table) for name, table in tables.items())
-        return cls(columns, Unit.from_fields(document.get("unit", {})))
+        columns = (column_from_fields(name, _with_list(name, table, folder)) for name, table in tables.items())
+        rules = _constraints(document.get("constraint", []), folder)
+        return cls(columns, Unit.from_fields(document.get("unit", {})), rules)
 
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
         columns = [(column.name, column_to_fields(column)) for column in self.columns]
-        return toml.write(columns, VERSION, self.unit.to_fields())
+        return toml.write(columns, VERSION, self.unit.to_fields(), [rule.to_fields() for rule in self.constraints])
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -168,7 +284,7 @@ class Schema:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
         try:
-            return cls.loads(text)
+            return cls.loads(text, folder=Path(path).absolute().parent)
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 
@@ -178,6 +294,23 @@ class Schema:
             Path(path).write_text(self.dumps(), encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{path}: the schema file cannot be written: {error.strerror}") from None
+
+
+def _constraints(tables: Any, folder: Path | None = None) -> list[Constraint]:
+    if not isinstance(tables, list):
+        raise SchemaError('constraints: a list is needed, such as [[constraint]] with rule = "admission <= discharge"')
+    return [Constraint.from_fields(table, folder) for table in tables]
+
+
+def _with_list(name: str, table: Any, folder: Path | None) -> Any:
+    """The fields of a column with `categories_file` read: the first value of each line of a CSV file."""
+    if not isinstance(table, Mapping) or "categories_file" not in table:
+        return table
+    if table.get("kind") != "category" or "categories" in table:
+        raise SchemaError(f"column {name!r}: categories_file is for a category that lists no categories itself")
+    lines = read_list(table["categories_file"], folder, f"column {name!r}")
+    rest = {field: value for field, value in table.items() if field != "categories_file"}
+    return {**rest, "categories": [line[0] for line in lines]}
 
 
 def _check_version(given: object) -> None:

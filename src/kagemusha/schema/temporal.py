@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.schema.columns import MAX_CODES
-from kagemusha.schema.numeric import Measured, ends, lattice_starts, open_ends
+from kagemusha.schema.numeric import SHARED, Measured, ends, lattice_starts, open_ends
 from kagemusha.schema.spelling import microseconds_of, moment_of
 
 MOST_DIGITS = 15
@@ -56,14 +56,19 @@ class Moment(Measured):
         "bins",
         "edges",
         "format",
-        "missing",
-        "out_of_domain",
+        *SHARED,
         "dtype",
     )
     default_unit: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
     types: ClassVar[Mapping[str, tuple[int, int]]]
     """The types that native output may have, and the years each of them holds."""
+
+    def _says(self, text: str) -> float | None:
+        try:
+            return float(self.number(text))
+        except (ValueError, re.error):
+            return None
 
     def _form(self) -> dict[str, Any]:
         return {"format": self.format}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -42,7 +42,17 @@ def read(text: str) -> dict[str, Any]:
     raise SchemaError(trouble)
 
 
-def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int, unit: Mapping[str, Any]) -> str:
+RULES_COMMENT = (
+    "# what holds for every row; doubles always obey. A guess is not in force until somebody takes the mark away"
+)
+
+
+def write(
+    columns: Iterable[tuple[str, Mapping[str, Any]]],
+    version: int,
+    unit: Mapping[str, Any],
+    rules: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
     if unit:
@@ -53,6 +63,9 @@ def write(columns: Iterable[tuple[str, Mapping[str, Any]]], version: int, unit: 
         for field, value in fields.items():
             comment = f"  # {DERIVED}" if field in derived else ""
             lines.append(f"{field} = {_value(value)}{comment}")
+    for at, rule in enumerate(rules):
+        lines += ["", *([RULES_COMMENT] if at == 0 else []), "[[constraint]]"]
+        lines += [f"{field} = {_value(value)}" for field, value in rule.items()]
     return "\n".join(lines) + "\n"
 
 

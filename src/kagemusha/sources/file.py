@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type
+from kagemusha.encoding.cells import formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import MOMENTS, Stored, codes_query, plain_sql
 from kagemusha.encoding.values import Instant, Plain, plain
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Category, Clique, Domain, Schema
+from kagemusha.schema import Category, Clique, Domain, Modelled, Schema
 from kagemusha.sources.bounding import Bound, Persons
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.rawfile import open_file
@@ -41,7 +42,12 @@ class FileSource:
         self._stay: NDArray[np.bool_] | None = None
         self._who: IntArray | None = None
         places = {name: at for at, name in enumerate(self._file.names)}
-        fields = ((column, places[column.name]) for column in schema.modelled)
+        self._inputs = formula_inputs(schema)
+        # what the codes are made of: a column that a formula works out is not read, those that it uses are
+        read: dict[str, Modelled] = {
+            c.name: c for c in (*schema.modelled, *self._inputs) if c.name not in schema.formulas
+        }
+        fields = ((column, places[name]) for name, column in read.items())
         self._query = codes_query((c, self._file.stored[at], self._file.source(at)) for c, at in fields)
 
     def __repr__(self) -> str:
@@ -151,9 +157,17 @@ class FileSource:
             reader = TextReader()
             try:
                 while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
-                    yield self._query.codes(batch, reader)
+                    yield self._codes(batch, reader)
             finally:
                 reader.close()
+
+    def _codes(self, batch: Any, reader: TextReader) -> list[Codes]:
+        found = self._query.codes_by_name(batch, reader, self.domain)
+        cells = self._query.cells(batch, reader, (c.name for c in self._inputs))
+        return [
+            formula_codes(self._schema, c.name, cells) if c.name in self._schema.formulas else found[c.name]
+            for c in self._schema.modelled
+        ]
 
 
 def as_plain(value: Any, stored: Stored) -> Plain:

@@ -59,7 +59,22 @@ class Either:
     parts: tuple[Condition, ...]
 
 
-Condition = Compare | Missing | Both | Either
+@dataclass(frozen=True)
+class Not:
+    """Holds wherever the part does not, for missing values too; rules need it, people do not write it."""
+
+    part: Condition
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The values of some columns of labels stand together in one line of a list."""
+
+    columns: tuple[str, ...]
+    lines: frozenset[tuple[Any, ...]]
+
+
+Condition = Compare | Missing | Both | Either | Not | Listed
 
 
 def negate(condition: Condition) -> Condition:
@@ -68,6 +83,10 @@ def negate(condition: Condition) -> Condition:
         return Compare(condition.column, _NEGATED[condition.operator], condition.value)
     if isinstance(condition, Missing):
         return Missing(condition.column, not condition.negated)
+    if isinstance(condition, Not):
+        return condition.part
+    if isinstance(condition, Listed):
+        return Not(condition)
     opposite = Either if isinstance(condition, Both) else Both
     return opposite(tuple(negate(part) for part in condition.parts))
 
@@ -76,6 +95,10 @@ def columns_of(condition: Condition) -> set[str]:
     """Every column the condition speaks of."""
     if isinstance(condition, Compare | Missing):
         return {condition.column}
+    if isinstance(condition, Listed):
+        return set(condition.columns)
+    if isinstance(condition, Not):
+        return columns_of(condition.part)
     return set().union(*(columns_of(part) for part in condition.parts))
 
 
