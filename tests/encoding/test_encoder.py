@@ -48,7 +48,7 @@ def test_every_code_comes_back(data, like):
 
 
 @settings(max_examples=60, deadline=None)
-@given(columns().filter(lambda column: isinstance(column, Real)), st.integers(0, 2**32))
+@given(columns().filter(lambda c: isinstance(c, Real) and not c.special_texts), st.integers(0, 2**32))
 def test_reals_stay_in_their_bin_and_domain(column, seed):
     encoder = Encoder(Schema([column]))
     codes = np.repeat(np.arange(column.ordinary), 20)[:, None]

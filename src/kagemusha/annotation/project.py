@@ -87,7 +87,7 @@ def explanatory(schema: Schema, label: str) -> Schema:
     if label not in schema.names:
         return schema
     kept = [Drop(column.name) if column.name == label else column for column in schema.columns]
-    return Schema(kept, schema.unit)
+    return Schema(kept, schema.unit, [rule for rule in schema.constraints if label not in rule.columns])
 
 
 def run_rounds(

@@ -171,11 +171,11 @@ def column_features(column: Modelled, expansion: str) -> FloatArray:
     ends = np.append(column.starts[1:], column.high).astype(np.float64)
     whole = column.ordinary == column.high - column.low + 1
     values = column.starts.astype(np.float64) if whole else (column.starts + ends) / 2
-    if not column.missing:
-        return np.asarray(values[:, None])
-    # a missing value lies in the middle of the axis, and says so in a coordinate of its own
-    table = np.zeros((column.size, 2))
-    table[:-1, 0], table[-1] = values, (float(column.low + column.high) / 2, 1.0)
+    marks = column.size - column.ordinary
+    # a missing or special value lies in the middle of the axis, and says so in a coordinate of its own
+    table = np.zeros((column.size, 1 + marks))
+    table[: column.ordinary, 0], table[column.ordinary :, 0] = values, float(column.low + column.high) / 2
+    table[column.ordinary :, 1:] = np.eye(marks)
     return table
 
 

@@ -133,10 +133,11 @@ class Coarse:
         for a, b in zip(fine.modelled, coarse.modelled, strict=True):
             if a.size == b.size:
                 lookup = np.arange(a.size)
-            elif isinstance(a, Measured) and isinstance(b, Measured) and a.missing == b.missing:
+            elif (
+                isinstance(a, Measured) and isinstance(b, Measured) and (a.missing, a.special) == (b.missing, b.special)
+            ):
                 lookup = np.searchsorted(b.starts[1:], a.starts, side="right").astype(np.int64)
-                if a.missing:
-                    lookup = np.append(lookup, b.size - 1)
+                lookup = np.append(lookup, np.arange(b.ordinary, b.size))
             else:
                 raise UsageError(f"column {a.name!r}: its codes cannot be made coarser")
             if len(np.unique(lookup)) != b.size:

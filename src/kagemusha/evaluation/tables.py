@@ -34,4 +34,4 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
 
 
 def _present(schema: Schema, names: set[str]) -> Schema:
-    return Schema(c for c in schema if isinstance(c, Modelled) or c.name in names)
+    return Schema((c for c in schema if isinstance(c, Modelled) or c.name in names), constraints=schema.constraints)

@@ -105,7 +105,7 @@ def read_where(text: str, schema: Schema) -> list[Group]:
     for name in columns_of(condition):
         if name not in schema.domain:
             raise UsageError(f"where: no column named {name!r}; columns are {', '.join(schema.domain.names)}")
-    return [_group(schema, together) for together in _tied(_conjuncts(condition))]
+    return [group_of(schema, together) for together in _tied(_conjuncts(condition))]
 
 
 def _conjuncts(condition: Condition) -> list[Condition]:
@@ -127,7 +127,8 @@ def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
     return [members for _, members in groups]
 
 
-def _group(schema: Schema, parts: Sequence[Condition]) -> Group:
+def group_of(schema: Schema, parts: Sequence[Condition]) -> Group:
+    """Conditions that all have to hold, laid out over the codes of their columns together."""
     condition: Condition = Both(tuple(parts))
     clique = schema.domain.canonical(columns_of(condition))
     columns = {column.name: column for column in schema.modelled}

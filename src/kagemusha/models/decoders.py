@@ -26,6 +26,13 @@ MOST_LAYERS = 8
 MOST_PARTS = 1000
 
 
+def _one_at_most(chances: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """For each row at most one mark, each with its chance (made smaller where they are more than 1 together)."""
+    rising = np.cumsum(chances, axis=1) / np.maximum(chances.sum(axis=1, keepdims=True), 1.0)
+    at = (rng.random((len(chances), 1)) >= rising).sum(axis=1)
+    return np.asarray(at[:, None] == np.arange(chances.shape[1]), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Decoder:
     """One part: a mixture N(means[k], factors[k]·factors[k]ᵀ) with weights, and the matrices that make a row of a code.
@@ -128,9 +135,9 @@ class DecoderGenerator:
             if place.labelled and self.drawn:
                 # the largest of scores with Gumbel noise is a draw from their softmax
                 part = part + rng.gumbel(size=part.shape)
-            elif place.missing and self.drawn:
-                # trained by squared error, the second feature is the chance of a gap; none is quite ruled out
-                part = np.column_stack([part[:, 0], rng.random(len(part)) < np.maximum(part[:, 1], LEAST_GAPS)])
+            elif place.marks and self.drawn:
+                # trained by squared error, the later features are chances of special values and a gap; none is ruled out
+                part = np.column_stack([part[:, 0], _one_at_most(np.maximum(part[:, 1:], LEAST_GAPS), rng)])
             block[:, self.domain.axis(place.name)] = place.codes(part)
             at += place.width
         return block

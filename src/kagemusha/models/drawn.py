@@ -46,7 +46,7 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
     from kagemusha.sources import open_source
 
     written = escaped if safe else str
-    columns = [c for c in model.schema.modelled if _is_exact(c)][:MOST_COLUMNS]
+    columns = [c for c in model.schema.modelled if _is_exact(c) and c.name not in model.schema.formulas][:MOST_COLUMNS]
     if isinstance(model.generator, MarkovGenerator) and model.generator.field.tree.cells > MOST_CELLS:
         return Check(WHAT, True, "not compared with the model, which is too large to be asked here", caution=True)
     if not columns:
@@ -105,7 +105,7 @@ def _is_exact(column: Modelled) -> bool:
 def _schema_of_file(schema: Schema, columns: list[Modelled], written: Callable[[str], str]) -> Schema:
     """The schema as the synthetic file has it: nothing that was dropped, every text as it was written."""
     wanted = {c.name for c in columns}
-    kept = [c for c in schema if not isinstance(c, Drop)]
+    kept = [c for c in schema.table_columns if not isinstance(c, Drop)]
     return Schema([_as_written(c, written) if c.name in wanted else Drop(written(c.name)) for c in kept])
 
 

@@ -27,7 +27,7 @@ _BLOCK = 1 << 14
 class Hump:
     """How one column is written: a measured one as a place and one of `means`, a labelled one as a code (no means).
 
-    `missing` marks a measured column whose last entry means a missing value.
+    `marks` is how many of a measured column's last entries stand for special values and for a missing one.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Hump:
     scales: FloatArray
     values: FloatArray
     """For a measured column, the number every ordinary code stands for, rising."""
-    missing: bool = False
+    marks: int = 0
 
     @property
     def labelled(self) -> bool:
@@ -46,7 +46,7 @@ class Hump:
     @property
     def hot(self) -> int:
         """Entries of which one is chosen."""
-        return self.size if self.labelled else len(self.means) + self.missing
+        return self.size if self.labelled else len(self.means) + self.marks
 
     @property
     def width(self) -> int:
@@ -60,8 +60,8 @@ class Hump:
         mode = np.minimum(chosen, len(self.means) - 1)
         drawn = self.means[mode] + self.scales[mode] * place
         codes: IntArray = np.searchsorted((self.values[1:] + self.values[:-1]) / 2, drawn).astype(np.int64)
-        if self.missing:
-            codes[chosen == len(self.means)] = self.size - 1
+        marked = chosen >= len(self.means)
+        codes[marked] = self.size - self.marks + chosen[marked] - len(self.means)
         return codes
 
 
@@ -130,7 +130,7 @@ class GanGenerator:
         meta = {
             "total": self.total,
             "noise": self.noise,
-            "columns": [{"name": c.name, "size": c.size, "missing": c.missing} for c in self.columns],
+            "columns": [{"name": c.name, "size": c.size, "missing": c.marks} for c in self.columns],
         }
         arrays: dict[str, FloatArray] = {"wishes": self.wishes}
         for i, column in enumerate(self.columns):
@@ -143,11 +143,11 @@ class GanGenerator:
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> GanGenerator:
         """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
         columns = [
-            Hump(str(c["name"]), int(c["size"]), *_flat(arrays, i), missing=bool(c["missing"]))
+            Hump(str(c["name"]), int(c["size"]), *_flat(arrays, i), marks=int(c["missing"]))
             for i, c in enumerate(meta["columns"])
         ]
         for column in columns:
-            ordinary = 0 if column.labelled else column.size - column.missing
+            ordinary = 0 if column.labelled else column.size - column.marks
             if column.scales.shape != column.means.shape or column.values.shape != (ordinary,) or column.size < 1:
                 raise ValueError("the parts of a column do not fit together")
             if (np.diff(column.values) < 0).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.bins import Span
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models import parts
 from kagemusha.models.conditions import Group, read_where
+from kagemusha.models.doubles import Doubles
 from kagemusha.models.file import read_model, write_model
 from kagemusha.models.generator import Evidence, Generator, PairScores, Round
 from kagemusha.models.generators import MOST_TREE_CELLS, load_generator
@@ -79,14 +80,18 @@ class Model:
 
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over some columns, for `rows` records."""
-        return self.generator.project(clique)
+        return self._doubles.project(clique)
+
+    @cached_property
+    def _doubles(self) -> Doubles:
+        return Doubles(self.schema, self.generator)
 
     def sample_codes(
         self, rows: int | None = None, *, rng: np.random.Generator | None = None, where: Evidence | None = None
     ) -> IntArray:
-        """Synthetic rows as codes."""
+        """Synthetic rows as codes, which run into no rule of the schema."""
         count = checked_rows(self.rows if rows is None else rows)
-        return self.generator.sample(count, rng=rng or np.random.default_rng(), where=where)
+        return self._doubles.codes(count, rng=rng or np.random.default_rng(), where=where)
 
     def condition(self, where: str | None) -> Condition:
         """What a condition in words asks of rows."""
@@ -95,13 +100,12 @@ class Model:
     def decoded(
         self, codes: IntArray, condition: Condition, *, rng: np.random.Generator, like: Any = None, first: int = 0
     ) -> Any:
-        """The table of some codes drawn under a condition; `first` is how many rows of it came before."""
-        within: dict[str, Span] = {}
-        for group in condition.groups:
-            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], rng)
-        return Encoder(self.schema).decode(
-            codes, rng=rng, like=self.like if like is None else like, within=within, first=first
-        )
+        """The table of some codes drawn under a condition; `first` is how many rows of it came before.
+
+        All doubles pass here, and none leaves that breaks a rule of the schema.
+        """
+        cells = self._doubles.cells(codes, rng=rng, groups=condition.groups)
+        return Encoder(self.schema).frame(cells, like=self.like if like is None else like, first=first)
 
     def sample(
         self,
@@ -116,7 +120,7 @@ class Model:
         """A synthetic table: the columns, types and missing values of the schema, in the library of the private frame.
 
         `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
-        distribution. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
+        distribution. Every row obeys the rules of the schema. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
         `seed`, or a generator `rng` of one's own, makes the table reproducible.
         """
         generator = rng or np.random.default_rng(_checked(seed))

@@ -37,7 +37,8 @@ class Place:
     name: str
     size: int
     labelled: bool
-    missing: bool
+    marks: int
+    """Codes after the ordinary ones of a measured column (special values, gaps): each has a feature of its own."""
     places: FloatArray
     """For a measured column, the place (−1 to 1) of every ordinary code, rising."""
 
@@ -46,19 +47,19 @@ class Place:
         """The way back from a column's features."""
         size, width = features.table.shape
         if features.labelled:
-            return cls(features.name, size, True, False, np.zeros(0))
-        missing = width == 2
-        return cls(features.name, size, False, missing, features.table[: size - missing, 0] / STEPS)
+            return cls(features.name, size, True, 0, np.zeros(0))
+        marks = width - 1
+        return cls(features.name, size, False, marks, features.table[: size - marks, 0] / STEPS)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able description, without the places."""
-        return {"name": self.name, "size": self.size, "labelled": self.labelled, "missing": self.missing}
+        return {"name": self.name, "size": self.size, "labelled": self.labelled, "missing": self.marks}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], places: FloatArray) -> Place:
         """The place `to_json` described; raises `ValueError` if the places do not fit it."""
-        place = cls(str(data["name"]), int(data["size"]), bool(data["labelled"]), bool(data["missing"]), places)
-        if not place.labelled and places.shape != (place.size - place.missing,):
+        place = cls(str(data["name"]), int(data["size"]), bool(data["labelled"]), int(data["missing"]), places)
+        if place.marks < 0 or (not place.labelled and (places.shape != (place.size - place.marks,) or not len(places))):
             raise ValueError("the places do not fit the columns")
         if not moderate(places) or (np.diff(places) < 0).any():
             raise ValueError("the places do not rise")
@@ -67,7 +68,7 @@ class Place:
     @property
     def width(self) -> int:
         """Number of features."""
-        return self.size if self.labelled else 1 + self.missing
+        return self.size if self.labelled else 1 + self.marks
 
     def codes(self, drawn: FloatArray) -> IntArray:
         """The codes that drawn features stand for."""
@@ -76,8 +77,9 @@ class Place:
             return best
         # clipping to the bounds and rounding to the nearest place in one: beyond the ends the ends are nearest
         codes: IntArray = np.searchsorted((self.places[1:] + self.places[:-1]) / 2, drawn[:, 0]).astype(np.int64)
-        if self.missing:
-            codes[drawn[:, 1] > 0.5] = self.size - 1
+        if self.marks:
+            marked = drawn[:, 1:].max(axis=1) > 0.5
+            codes[marked] = self.size - self.marks + drawn[marked, 1:].argmax(axis=1)
         return codes
 
 

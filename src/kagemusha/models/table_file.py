@@ -13,7 +13,7 @@ from typing import Any
 
 from kagemusha.certificate.check import Check
 from kagemusha.errors import OutputError
-from kagemusha.schema import Column, Drop, Labelled, Moment, Schema, Surrogate
+from kagemusha.schema import Column, Drop, Labelled, Measured, Moment, Schema, Surrogate
 from kagemusha.schema.labels import text_of
 from kagemusha.untrusted import StrangeFileError, open_regular
 
@@ -68,7 +68,9 @@ def _beginnings(column: Column) -> Sequence[str]:
     if isinstance(column, Surrogate):
         return [f"{column.prefix}0"]
     if isinstance(column, Moment):
-        return [column.format or ""]
+        return [column.format or "", *map(str, column.special)]
+    if isinstance(column, Measured):
+        return [value for value in column.special if isinstance(value, str)]
     if isinstance(column, Labelled) and any(isinstance(label, str) for label in column.labels):
         return [text_of(label) for label in column.labels]
     return []
@@ -182,7 +184,7 @@ class _Feed:
 
 def table_check(path: Path, schema: Schema) -> Check:
     """A released table has the columns of its schema, in their order, and none that is dropped."""
-    expected = [column.name for column in schema if not isinstance(column, Drop)]
+    expected = [column.name for column in schema.table_columns if not isinstance(column, Drop)]
     try:
         found = _header(path)
     except (StrangeFileError, OSError, ValueError, csv.Error) as error:

@@ -180,9 +180,10 @@ def _counts(
 ) -> list[tuple[FloatArray, float]]:
     """Noisy counts of each column between the edges of its grid, and their noise."""
     cut = [on_grid(c, g) for c, g in zip(columns, grids, strict=True)]
-    names = {c.name for c in cut}
-    rest = [Drop(c.name) for c in finder.schema if c.name not in names]
-    curator, _ = finder.curator(finder.schema.with_columns(*cut, *rest))
+    found = {c.name: c for c in cut}
+    # nothing else is read: neither rules nor formulas are asked about
+    table = [found.get(c.name) or Drop(c.name) for c in finder.schema.table_columns]
+    curator, _ = finder.curator(Schema(table, finder.schema.unit))
     mechanism = "laplace" if finder.accounting is Accounting.PURE else "gaussian"
     noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, word=word)
     return [(m.values[: c.ordinary].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

@@ -1,7 +1,7 @@
 """Columns as a few numbers each, their *features*: functions of codes, fixed by the declaration alone.
 
 A labelled column gives its one-hot code, a measured one its place between the bounds (−1 to 1) and, where values may be
-missing, whether it is. Sums and products of features over all records are sums over one- and two-way marginals.
+missing or special, a mark for each of these. Sums and products of features over all records are sums over one- and two-way marginals.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Features:
         ends = np.append(column.starts[1:], column.high).astype(np.float64)
         middle = (column.starts + ends) / 2 if column.high > column.low else column.starts.astype(np.float64)
         width = float(column.high) - float(column.low) or 1.0
-        table = np.zeros((column.size, 1 + column.missing), dtype=np.int64)
+        marks = column.size - column.ordinary
+        table = np.zeros((column.size, 1 + marks), dtype=np.int64)
         table[: column.ordinary, 0] = np.rint(STEPS * np.clip(2 * (middle - float(column.low)) / width - 1, -1, 1))
-        if column.missing:
-            table[-1, 1] = STEPS
+        table[column.ordinary :, 1:] = STEPS * np.eye(marks, dtype=np.int64)
         return cls(column.name, False, table)
 
     @cached_property

@@ -129,13 +129,15 @@ def _measured(
     hot = _draw_modes(modes, numbers, ordinary, rng)
     place = modes.places(numbers[ordinary], hot)
     missing = codes >= column.ordinary
-    hot[missing], place[missing] = len(modes), 0.0
+    hot[missing], place[missing] = len(modes) + (codes.astype(np.int64) - column.ordinary)[missing], 0.0
     return hump_of(column, modes, numbers), place.astype(np.float32), hot
 
 
 def hump_of(column: Measured, modes: Modes, numbers: FloatArray) -> Hump:
     """How a measured column is written with these humps."""
-    return Hump(column.name, column.size, modes.means, SPREAD * modes.deviations, numbers, column.missing)
+    return Hump(
+        column.name, column.size, modes.means, SPREAD * modes.deviations, numbers, column.size - column.ordinary
+    )
 
 
 def numbers_of(column: Measured) -> FloatArray:

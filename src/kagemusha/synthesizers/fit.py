@@ -17,6 +17,7 @@ from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.models.model import Model
+from kagemusha.models.walled import walled
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
@@ -131,7 +132,7 @@ def fit(
         ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
     ).with_assumptions(synthesizer.remarks(source.domain, budget))
     return Model(
-        generator=fitted.generator,
+        generator=walled(fitted.generator, source.schema),
         schema=source.schema,
         certificate=certificate,
         measurements=tuple(fitted.measurements),

@@ -180,10 +180,11 @@ def _column(feature: Features, sums: FloatArray, total: float) -> tuple[FloatArr
     spread = float(np.clip(sums[-1] / total, place**2, 1)) - place**2
     if len(sums) == 2:
         return np.array([place]), np.array([[spread]])
-    gone = float(np.clip(sums[1] / total, 0, 1))
-    # a missing value has place 0, so the two features never occur together
-    together = -place * gone
-    return np.array([place, gone]), np.array([[spread, together], [together, gone * (1 - gone)]])
+    gone = np.clip(sums[1:-1] / total, 0, 1)
+    gone = gone / max(1.0, float(gone.sum()))
+    mean = np.concatenate([[place], gone])
+    # missing and special values have place 0 and exclude each other, so no two of the features ever occur together
+    return mean, np.diag(np.concatenate([[spread + place**2], gone])) - np.outer(mean, mean)
 
 
 def _assemble(means: Sequence[FloatArray], blocks: Sequence[FloatArray], cross: FloatArray, quiet: float) -> FloatArray:

@@ -108,5 +108,5 @@ def _written(column: Modelled, share: FloatArray) -> tuple[Hump, IntArray, Float
     hot: IntArray = modes.shares(numbers[ordinary]).argmax(axis=1).astype(np.int64)
     place = modes.places(numbers[ordinary], hot)
     missing = codes >= column.ordinary
-    hot[missing], place[missing] = len(modes), 0.0
+    hot[missing], place[missing] = len(modes) + (codes - column.ordinary)[missing], 0.0
     return hump_of(column, modes, numbers), hot, place

@@ -171,7 +171,7 @@ def _present(world: World) -> tuple[IntArray, ...]:
     found = []
     for i, column in enumerate(world.table.schema.modelled):
         codes = np.unique(world.codes[:, i]).astype(np.int64)
-        if isinstance(column, Measured) and not column.missing:
+        if isinstance(column, Measured) and column.size == column.ordinary:
             codes = np.arange(codes[0], codes[-1] + 1)
         found.append(codes)
     return tuple(found)

@@ -50,13 +50,13 @@ def _whole(same: SameTable) -> Any:
 
 
 def _decode(schema: Schema, codes: Any) -> Any:
-    modelled = Schema(c for c in schema if isinstance(c, Modelled))
+    modelled = Schema((c for c in schema if isinstance(c, Modelled)), constraints=schema.constraints)
     return Encoder(modelled).decode(codes, rng=np.random.default_rng(0), like="pyarrow")
 
 
 def encode(frame: Any, schema: Schema) -> Doubles:
     """Doubles of a frame, or a DataError that says which columns do not fit."""
-    modelled = Schema(c for c in schema if isinstance(c, Modelled))
+    modelled = Schema((c for c in schema if isinstance(c, Modelled)), constraints=schema.constraints)
     return Doubles(codes=Encoder(modelled).encode(frame).astype(np.int32))
 
 

@@ -1,0 +1,108 @@
+"""Whether rows obey the rules of their schema, judged by the values a person would see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import FloatArray
+from kagemusha.encoding.cells import Cells, on_lattice
+from kagemusha.encoding.encoder import Encoder
+from kagemusha.schema import Labelled, Measured, Modelled, Schema
+from kagemusha.schema.conditions import Both, Compare, Condition, Listed, Missing, Not
+from kagemusha.schema.constraints import Determines, Equation, Inequality, Law, Logical
+from kagemusha.schema.formulas import columns_of, evaluate
+from kagemusha.schema.truth import COMPARE, labels_that_hold, listed_codes, place_of, special_of
+
+SLACK = 1e-9
+"""What sums of floating-point numbers may be off by."""
+
+Truth = NDArray[np.bool_]
+
+
+def violations(frame: Any, schema: Schema) -> dict[str, int]:
+    """How many rows of a table break each rule that is in force. Of a private table this is private."""
+    cells = Encoder(schema).read(frame)
+    rules = [rule for rule in schema.constraints if not rule.guess]
+    return {rule.rule: int((~holds(schema, rule.law, cells)).sum()) for rule in rules}
+
+
+def holds(schema: Schema, law: Law, cells: Mapping[str, Cells]) -> Truth:
+    """For each row, whether a law holds."""
+    if isinstance(law, Logical):
+        return _truth(schema, law.condition, cells)
+    if isinstance(law, Inequality):
+        total = sum((factor * _floats(schema, cells, name) for name, factor in law.factors.items()), np.zeros(1))
+        bound = law.bound + (-SLACK if law.strict else SLACK)
+        return np.asarray(np.isnan(total) | (total <= bound))
+    if isinstance(law, Equation):
+        return _equal(schema, law, cells)
+    return _one_partner(schema, law, cells)
+
+
+def _floats(schema: Schema, cells: Mapping[str, Cells], name: str) -> FloatArray:
+    column = schema[name]
+    assert isinstance(column, Measured)
+    return cells[name].floats(column)
+
+
+def _truth(schema: Schema, condition: Condition, cells: Mapping[str, Cells]) -> Truth:
+    if isinstance(condition, Not):
+        return ~_truth(schema, condition.part, cells)
+    if isinstance(condition, Compare | Missing):
+        column = schema[condition.column]
+        assert isinstance(column, Modelled)
+        return _test(column, condition, cells[condition.column])
+    if isinstance(condition, Listed):
+        columns = [schema[name] for name in condition.columns]
+        modelled = [c for c in columns if isinstance(c, Modelled)]
+        sizes = [c.size for c in modelled]
+        lines = np.array(listed_codes(modelled, condition), dtype=np.int64).reshape(-1, len(sizes))
+        allowed = np.unique(np.ravel_multi_index(tuple(lines.T), sizes))
+        return np.isin(np.ravel_multi_index(tuple(cells[n].codes for n in condition.columns), sizes), allowed)
+    combine = np.logical_and if isinstance(condition, Both) else np.logical_or
+    truth: Truth = combine.reduce([_truth(schema, part, cells) for part in condition.parts])
+    return truth
+
+
+def _test(column: Modelled, test: Compare | Missing, cells: Cells) -> Truth:
+    if isinstance(column, Labelled):
+        if isinstance(test, Missing):
+            return np.asarray((cells.codes == column.missing_code) != test.negated)
+        table = np.append(labels_that_hold(column, test), False)
+        return np.asarray(table[np.minimum(cells.codes, len(table) - 1)])
+    assert isinstance(column, Measured)
+    missing = cells.codes == len(column.special)
+    if isinstance(test, Missing):
+        return np.asarray(missing != test.negated)
+    special = special_of(column, test.value) if test.operator in ("=", "!=") else None
+    if special is not None:
+        same = cells.codes == special
+        return np.asarray(same if test.operator == "=" else ~same & ~missing)
+    return np.asarray(COMPARE[test.operator](cells.numbers, place_of(column, test.value)) & (cells.codes < 0))
+
+
+def _equal(schema: Schema, law: Equation, cells: Mapping[str, Cells]) -> Truth:
+    column = schema[law.column]
+    assert isinstance(column, Measured)
+    values = evaluate(law.formula, {name: _floats(schema, cells, name) for name in columns_of(law.formula)})
+    wanted, own = on_lattice(column, np.broadcast_to(values, len(cells[law.column].codes))), cells[law.column]
+    unknown = (own.codes >= 0) | (wanted.codes >= 0)
+    return np.asarray(unknown | (np.abs(own.numbers - wanted.numbers) <= SLACK * np.maximum(1, np.abs(own.numbers))))
+
+
+def _one_partner(schema: Schema, law: Determines, cells: Mapping[str, Cells]) -> Truth:
+    """Whether a row has the partner that most rows with its combination have."""
+    names = (*law.given, law.column)
+    codes = np.stack([cells[name].codes for name in names], axis=1)
+    lines, where, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    _, of_line = np.unique(lines[:, :-1], axis=0, return_inverse=True)
+    order = np.lexsort((-counts, of_line.ravel()))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = np.diff(of_line.ravel()[order]) != 0
+    best = np.zeros(len(lines), dtype=np.bool_)
+    best[order[first]] = True
+    return np.asarray(best[where.ravel()])

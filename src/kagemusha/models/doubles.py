@@ -1,0 +1,275 @@
+"""Doubles that obey: the one place through which the rows of every generator pass.
+
+Codes first. A Markov field draws around the walls of the rules exactly. From other generators, and where a wall is too
+large for the field, rows that hit one are drawn again, a bounded number of times; what is left takes the columns of the
+broken rules from a row that obeys and is alike. Then values: drawn uniformly inside the bins, and again for rows that break
+a rule by the values they would show, at last squeezed into what the orders leave open. No row is ever dropped, none that
+breaks a rule leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.encoding import Encoder
+from kagemusha.encoding.bins import Span, spans
+from kagemusha.encoding.cells import Cells
+from kagemusha.encoding.rules import holds
+from kagemusha.errors import DataError, ModelTooLarge, UsageError
+from kagemusha.models.conditions import Group
+from kagemusha.models.generator import Evidence, Generator
+from kagemusha.models.markov import MarkovGenerator
+from kagemusha.models.squeeze import squeeze
+from kagemusha.models.walls import Wall, hits, walls_of
+from kagemusha.models.witness import witness
+from kagemusha.schema import Measured, Schema
+from kagemusha.schema.constraints import Inequality
+from kagemusha.schema.domain import Clique
+from kagemusha.schema.laws import in_force, substituted
+
+FRESH_ROUNDS = 8
+FRESH_A_ROUND = 4
+"""Rows drawn for each one that is missing."""
+REDRAWS = 12
+"""Times that values are drawn again inside their bins before they are squeezed."""
+REFERENCE = 1 << 16
+"""Rows off which marginals are read where no field knows them."""
+
+
+class Doubles:
+    """Draws rows of a generator under the rules of a schema."""
+
+    def __init__(self, schema: Schema, generator: Generator) -> None:
+        self.schema, self.generator, self.domain = schema, generator, schema.domain
+        self._encoder = Encoder(schema)
+        self._rules = in_force(schema)
+
+    @cached_property
+    def walls(self) -> list[Wall]:
+        """What the rules rule out on the level of codes."""
+        return walls_of(self.schema, self.generator.project) if self._rules else []
+
+    @cached_property
+    def _open(self) -> list[Wall]:
+        """The walls that the generator itself does not know."""
+        if not isinstance(self.generator, MarkovGenerator):
+            return self.walls
+        known = self.generator.field.potentials
+        return [
+            wall
+            for wall in self.walls
+            if wall.clique not in known or not np.isneginf(known[wall.clique][wall.impossible]).all()
+        ]
+
+    @cached_property
+    def _reference(self) -> IntArray:
+        return self.codes(REFERENCE, rng=np.random.default_rng(0))
+
+    def project(self, clique: Clique) -> FloatArray:
+        """Expected counts over a clique, rules included."""
+        if not self._open:
+            return self.generator.project(clique)
+        shape = self.domain.shape(clique)
+        flat = np.zeros(REFERENCE, dtype=np.int64)
+        for name in clique:
+            flat = flat * self.domain.size(name) + self._reference[:, self.domain.axis(name)]
+        counts = np.bincount(flat, minlength=self.domain.cells(clique))
+        return np.asarray(counts * (self.generator.total / REFERENCE), dtype=np.float64).reshape(shape)
+
+    # codes
+
+    def codes(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
+        """Codes of rows that run into no wall and fulfil `where`."""
+        codes, walled = self._drawn(rows, rng, where or {})
+        return codes if walled else self._mended(codes, rng, where or {})
+
+    def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
+        """Rows of the generator, and whether it drew around every wall."""
+        walls = sorted(self._open, key=lambda wall: wall.impossible.size)
+        while isinstance(self.generator, MarkovGenerator) and walls:
+            try:
+                evidence = _joined(where, walls)
+                return self.generator.sample(rows, rng=rng, where=evidence), len(walls) == len(self._open)
+            except ModelTooLarge:
+                walls.pop()  # the largest is kept by drawing
+        return self.generator.sample(rows, rng=rng, where=where or None), False
+
+    def _mended(self, codes: IntArray, rng: np.random.Generator, where: Evidence) -> IntArray:
+        bad = np.flatnonzero(hits(self._open, self.domain, codes)) if self._open else np.zeros(0, dtype=np.int64)
+        for _ in range(FRESH_ROUNDS):
+            if not len(bad):
+                return codes
+            fresh, _ = self._drawn(min(FRESH_A_ROUND * len(bad) + 64, 1 << 18), rng, where)
+            fresh = fresh[~hits(self._open, self.domain, fresh)][: len(bad)]
+            codes[bad[: len(fresh)]] = fresh
+            bad = bad[len(fresh) :]
+        return self._borrowed(codes, bad, rng, where) if len(bad) else codes
+
+    def _borrowed(self, codes: IntArray, bad: IntArray, rng: np.random.Generator, where: Evidence) -> IntArray:
+        """Rows that are left: the columns of each broken set of rules come from a row that obeys them."""
+        for names, walls in _tied(self._open):
+            axes = np.array([self.domain.axis(name) for name in names])
+            broken = hits(walls, self.domain, codes)
+            donors = np.flatnonzero(~broken)
+            if not len(donors):
+                shares = {name: self.generator.project((name,)) for name in names}
+                found = witness(self.domain, names, walls, shares, rng)
+                if found is None:
+                    raise DataError(f"no double obeys {' and '.join(repr(w.rule) for w in walls)} together")
+                codes[np.ix_(np.flatnonzero(broken), axes)] = found
+                continue
+            wanted = np.flatnonzero(broken)
+            codes[np.ix_(wanted, axes)] = codes[np.ix_(_alike(codes, wanted, donors, axes, rng), axes)]
+        outside = ~_possible(self.domain, codes[bad], where)
+        if outside.any():  # a condition and the rules speak of the same columns
+            good = np.flatnonzero(~hits(self._open, self.domain, codes) & _possible(self.domain, codes, where))
+            if not len(good):
+                raise UsageError("where: no double can fulfil this condition and the rules of the schema")
+            codes[bad[outside]] = codes[rng.choice(good, int(outside.sum()))]
+        return codes
+
+    # values
+
+    def cells(
+        self, codes: IntArray, *, rng: np.random.Generator, groups: Sequence[Group] = ()
+    ) -> dict[str, Cells]:
+        """Values of drawn codes that fulfil the conditions of `groups`: every rule is obeyed, some codes may change."""
+        where = {group.clique: group.weights() for group in groups}
+        codes = self._mended(codes, rng, where)
+        cells = self._values(codes, groups, rng)
+        if not self._rules and not self.schema.working_order:
+            return cells
+        bad = self._breaking(cells)
+        for _ in range(FRESH_ROUNDS):
+            if not len(bad):
+                return cells
+            bad = self._redrawn(cells, codes, bad, groups, rng)
+            if len(bad):  # such codes leave no room: others take their place
+                codes[bad] = self.codes(len(bad), rng=rng, where=where)
+                _put(cells, bad, self._values(codes[bad], groups, rng))
+                bad = bad[self._breaking(_some(cells, bad))]
+        return self._copied(cells, bad, rng) if len(bad) else cells
+
+    def _redrawn(
+        self, cells: dict[str, Cells], codes: IntArray, bad: IntArray, groups: Sequence[Group], rng: np.random.Generator
+    ) -> IntArray:
+        """New values inside the same bins; the rows for which there were none."""
+        for attempt in range(REDRAWS + 1):
+            if not len(bad):
+                break
+            fresh = self._values(codes[bad], groups, rng, squeezed=attempt == REDRAWS)
+            _put(cells, bad, fresh)
+            bad = bad[self._breaking(fresh)]
+        return bad
+
+    def _values(
+        self, codes: IntArray, groups: Sequence[Group], rng: np.random.Generator, *, squeezed: bool = False
+    ) -> dict[str, Cells]:
+        within: dict[str, Span] = {}
+        for group in groups:
+            within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], rng)
+        if squeezed and self._orders:
+            measured = {c.name: c for c in self.schema.modelled if isinstance(c, Measured)}
+            wide = {n: within.get(n) or self._spans(measured[n], codes) for law in self._orders for n in law.factors}
+            there = {n: codes[:, self.domain.axis(n)] < measured[n].ordinary for n in wide}
+            within |= squeeze(self._orders, {n: measured[n] for n in wide}, wide, there, rng)
+        return self._encoder.draw(codes, rng=rng, within=within)
+
+    def _spans(self, column: Measured, codes: IntArray) -> Span:
+        return spans(column, np.minimum(codes[:, self.domain.axis(column.name)], column.ordinary - 1))
+
+    @cached_property
+    def _orders(self) -> list[Inequality]:
+        found = (substituted(self.schema, r.law) for r in self._rules if isinstance(r.law, Inequality))
+        return [law for law in found if law is not None and law.factors]
+
+    def _breaking(self, cells: dict[str, Cells]) -> IntArray:
+        """Rows that break a rule, or have a gap where the schema allows none."""
+        bad = np.zeros(len(next(iter(cells.values())).codes), dtype=np.bool_)
+        for rule in self._rules:
+            if all(name in cells for name in rule.columns):
+                bad |= ~holds(self.schema, rule.law, cells)
+        for target, _ in self.schema.working_order:
+            column = self.schema[target]
+            if isinstance(column, Measured) and not column.missing:
+                bad |= cells[target].codes == len(column.special)
+        return np.flatnonzero(bad)
+
+    def _copied(self, cells: dict[str, Cells], bad: IntArray, rng: np.random.Generator) -> dict[str, Cells]:
+        good = np.setdiff1d(np.arange(len(next(iter(cells.values())).codes)), bad)
+        if not len(good):
+            broken = [
+                repr(rule.rule) for rule in self._rules if not holds(self.schema, rule.law, _some(cells, bad)).all()
+            ]
+            raise DataError(f"no values of the model obey {' and '.join(broken)}; are the columns' bounds too narrow?")
+        _put(cells, bad, _some(cells, rng.choice(good, len(bad))))
+        return cells
+
+
+def _some(cells: dict[str, Cells], rows: Any) -> dict[str, Cells]:
+    return {name: own[rows] for name, own in cells.items()}
+
+
+def _put(cells: dict[str, Cells], rows: IntArray, fresh: dict[str, Cells]) -> None:
+    for name, own in cells.items():
+        own.put(rows, fresh[name])
+
+
+def _joined(where: Evidence, walls: Iterable[Wall]) -> dict[Clique, FloatArray]:
+    joined: dict[Clique, FloatArray] = dict(where)
+    for wall in walls:
+        joined[wall.clique] = np.where(wall.impossible, 0.0, joined.get(wall.clique, 1.0))
+    return joined
+
+
+def _possible(domain: Any, codes: IntArray, where: Evidence) -> NDArray[np.bool_]:
+    found = np.ones(len(codes), dtype=np.bool_)
+    for clique, weights in where.items():
+        found &= weights[tuple(codes[:, domain.axis(name)] for name in clique)] > 0
+    return found
+
+
+def _tied(walls: Sequence[Wall]) -> list[tuple[list[str], list[Wall]]]:
+    """Walls put together where they share columns."""
+    groups: list[tuple[list[str], list[Wall]]] = []
+    for wall in walls:
+        names, members = list(wall.clique), [wall]
+        for other in [g for g in groups if set(g[0]) & set(names)]:
+            groups.remove(other)
+            names, members = list(dict.fromkeys([*other[0], *names])), other[1] + members
+        groups.append((names, members))
+    return groups
+
+
+def _alike(codes: IntArray, wanted: IntArray, donors: IntArray, axes: IntArray, rng: np.random.Generator) -> IntArray:
+    """A donor for each wanted row, one with the same value in the column that tells most of those to be borrowed."""
+    others = [axis for axis in range(codes.shape[1]) if axis not in axes.tolist()]
+    chosen = rng.choice(donors, len(wanted))
+    if not others:
+        return chosen
+    seen = donors[:20_000]
+    best = max(others, key=lambda axis: max(_information(codes[seen, axis], codes[seen, own]) for own in axes))
+    order = donors[np.argsort(codes[donors, best], kind="stable")]
+    keys = codes[order, best]
+    first, last = (np.searchsorted(keys, codes[wanted, best], side=side) for side in ("left", "right"))
+    there = last > first
+    chosen[there] = order[first[there] + (rng.random(int(there.sum())) * (last - first)[there]).astype(np.int64)]
+    return chosen
+
+
+def _information(a: IntArray, b: IntArray) -> float:
+    """Mutual information of two columns of codes, in nats, less what chance alone gives."""
+    _, x = np.unique(a, return_inverse=True)
+    _, y = np.unique(b, return_inverse=True)
+    sizes = int(x.max()) + 1, int(y.max()) + 1
+    joint = np.bincount(x * sizes[1] + y, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(a)
+    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    there = joint > 0
+    bias = (sizes[0] - 1) * (sizes[1] - 1) / (2 * len(a))
+    return float((joint[there] * np.log(joint[there] / expected[there])).sum()) - bias

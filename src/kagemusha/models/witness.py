@@ -1,0 +1,57 @@
+"""A combination of codes that runs into no wall, found by trying; the proof that there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.models.walls import Wall
+from kagemusha.schema.domain import Domain
+
+MOST_STEPS = 200_000
+"""Codes that are tried before the search is given up."""
+
+
+def witness(
+    domain: Domain,
+    names: Sequence[str],
+    walls: Sequence[Wall],
+    shares: Mapping[str, FloatArray],
+    rng: np.random.Generator,
+) -> IntArray | None:
+    """Codes of `names` that obey every wall, likely ones first; None if there are none.
+
+    Columns are tried in turn, each code once; a wall is looked at as soon as all its columns have a code. Raises
+    `TimeoutError` if that takes too many steps to tell.
+    """
+    order = sorted(names, key=lambda name: -sum(name in wall.clique for wall in walls))
+    judged: list[list[Wall]] = []
+    for at in range(len(order)):
+        known = set(order[: at + 1])
+        judged.append([w for w in walls if set(w.clique) <= known and order[at] in w.clique])
+    chosen: dict[str, int] = {}
+    steps = [0]
+
+    def search(at: int) -> bool:
+        if at == len(order):
+            return True
+        name = order[at]
+        possible = np.ones(domain.size(name), dtype=np.bool_)
+        for wall in judged[at]:
+            index = tuple(slice(None) if n == name else chosen[n] for n in wall.clique)
+            possible &= ~wall.impossible[index]
+        codes = np.flatnonzero(possible)
+        weight = np.maximum(shares[name][codes], 1e-9) if name in shares else np.ones(len(codes))
+        for code in codes[np.argsort(-weight * rng.random(len(codes)), kind="stable")].tolist():
+            steps[0] += 1
+            if steps[0] > MOST_STEPS:
+                raise TimeoutError
+            chosen[name] = code
+            if search(at + 1):
+                return True
+        chosen.pop(name, None)
+        return False
+
+    return np.array([chosen[name] for name in names], dtype=np.int64) if search(0) else None
