@@ -98,7 +98,7 @@ def _seen(model: Model) -> float:
 def _is_exact(column: Modelled) -> bool:
     """Whether a code written to a file and read again is the same code: not so for rounded numbers and formatted dates."""
     if isinstance(column, Integer):
-        return True
+        return not column.special_texts
     return isinstance(column, Labelled) and "" not in map(text_of, column.labels)
 
 

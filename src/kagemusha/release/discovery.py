@@ -46,6 +46,13 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
         raise UsageError(f"discover must be a share of the budget between 0 and 1, got {share}")
     if not finite:
         raise UsageError("discovery needs a finite epsilon to take a share of")
+    for column in _open_columns(schema):
+        if column.name in schema.formulas:
+            raise UsageError(f"column {column.name!r} is worked out of others, so its bounds must be declared")
+        named = [r.rule for r in schema.constraints if not r.guess and column.name in r.columns]
+        if named and isinstance(column, Category):
+            # what discovery will find may lack a value that the rule names, and then it is too late to ask
+            raise UsageError(f"column {column.name!r}: the rule {named[0]!r} speaks of it, so declare its categories")
     if accounting is Accounting.SCHEDULE:
         raise UsageError(
             "this method declares all its steps before the first one, so it cannot go on from what discovery finds: declare "

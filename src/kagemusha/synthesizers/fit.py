@@ -16,6 +16,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
+from kagemusha.models.contradictions import require_consistent
 from kagemusha.models.model import Model
 from kagemusha.models.walled import walled
 from kagemusha.privacy.accountants import Accounting
@@ -73,6 +74,8 @@ def fit(
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
     derived = _derived(declared, allowed=allow_derived or not synthesizer.private)
     discovery: dict[str, Any] = {}
+    if declared.constraints and not declared.open_facts():
+        require_consistent(declared)  # rules that nobody can obey are refused before anything is read
     schedule: Sequence[Event] = ()
     if isinstance(opened, OpenTable):
         discovery = _discovery(declared, discover, budget, synthesizer.accounting)

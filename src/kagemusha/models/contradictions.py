@@ -1,0 +1,136 @@
+"""Rules that cannot all hold: found before anything is read, and told by the smallest set that clashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kagemusha.errors import SchemaError
+from kagemusha.models.walls import Wall, bounds, walls_of
+from kagemusha.models.witness import witness
+from kagemusha.schema import Measured, Schema
+from kagemusha.schema.constraints import Constraint, Equation, Inequality
+from kagemusha.schema.laws import in_force, substituted
+
+STEP = 1e-6
+"""How much less than a strict bound a number must be to count as less."""
+
+
+def require_consistent(schema: Schema) -> None:
+    """A `SchemaError` that names the smallest contradiction, if the rules in force have one."""
+    clash = contradiction(schema)
+    if clash:
+        rules = " and ".join(f"{rule.rule!r}" for rule in clash)
+        alone = len(clash) == 1
+        raise SchemaError(f"constraint {rules}: no row can obey {'it' if alone else 'them together'}")
+
+
+def contradiction(schema: Schema) -> tuple[Constraint, ...]:
+    """Rules that no row can obey together, none of which can be left out; empty if there is no contradiction.
+
+    Where the search would take too long, the rules count as consistent: drawing then says what it cannot find.
+    """
+    rules = in_force(schema)
+    if not rules or _satisfiable(schema, rules):
+        return ()
+    kept = list(rules)
+    for rule in rules:
+        fewer = [other for other in kept if other is not rule]
+        if not _satisfiable(schema, fewer):
+            kept = fewer
+    return tuple(kept)
+
+
+def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
+    """Values that the rules leave to no row at all: of each column with rules and few codes, their names."""
+    rules = in_force(schema)
+    walls = walls_of(schema.with_constraints(*rules))
+    found: dict[str, list[str]] = {}
+    for column in schema.modelled:
+        touching = _component(column.name, walls)
+        if not touching or column.size > most:
+            continue
+        names = sorted({name for wall in touching for name in wall.clique})
+        for code in range(column.size):
+            pin = np.arange(column.size) != code
+            if _witness(schema, names, [*touching, Wall("", (column.name,), pin)], ()) is False:
+                found.setdefault(column.name, []).append(column.code_names[code])
+    return found
+
+
+def _component(name: str, walls: Sequence[Wall]) -> list[Wall]:
+    reached, found = {name}, []
+    rest = list(walls)
+    while near := [wall for wall in rest if reached & set(wall.clique)]:
+        found += near
+        rest = [wall for wall in rest if wall not in near]
+        reached |= {n for wall in near for n in wall.clique}
+    return found
+
+
+def _satisfiable(schema: Schema, rules: Sequence[Constraint]) -> bool:
+    walls = walls_of(schema.with_constraints(*rules, *_equations(schema, rules)))
+    found = (substituted(schema, r.law) for r in rules if isinstance(r.law, Inequality))
+    orders = [law for law in found if law is not None and law.factors]
+    names = sorted({n for wall in walls for n in wall.clique} | {n for law in orders for n in law.factors})
+    if not names:
+        return True
+    return _witness(schema, names, walls, orders) is not False
+
+
+def _equations(schema: Schema, rules: Sequence[Constraint]) -> list[Constraint]:
+    """Equations decide which columns are modelled, so they stay; they cannot be broken."""
+    return [rule for rule in in_force(schema) if isinstance(rule.law, Equation) and rule not in rules]
+
+
+def _witness(schema: Schema, names: Sequence[str], walls: Sequence[Wall], orders: Sequence[Inequality]) -> bool | None:
+    """Whether some row obeys; None if that could not be told."""
+    if orders and not _feasible(schema, orders, {}):
+        return False
+
+    def fits(codes: Mapping[str, int]) -> bool:
+        return _feasible(schema, orders, codes)
+
+    rng = np.random.default_rng(0)
+    try:
+        found = witness(schema.domain, names, walls, {}, rng, fits=fits if orders else None)
+    except TimeoutError:
+        return None
+    return found is not None
+
+
+def _feasible(schema: Schema, orders: Sequence[Inequality], codes: Mapping[str, int]) -> bool:
+    """Whether numbers inside the bins of some codes (of columns without a code: anywhere) fulfil all orders."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    speaking = [law for law in orders if all(_number(schema, n, codes) for n in law.factors)]
+    if not speaking:
+        return True
+    names = sorted({n for law in speaking for n in law.factors})
+    lows, highs, whole = [], [], []
+    for name in names:
+        column = schema[name]
+        assert isinstance(column, Measured)
+        low, high = bounds(column)
+        at = codes.get(name)
+        lows.append(float(low[0] if at is None else low[at]))
+        highs.append(float(high[-1] if at is None else high[at]))
+        whole.append(int(column.whole and column.kind in ("integer", "date")))
+    matrix = np.array([[law.factors.get(name, 0.0) for name in names] for law in speaking])
+    limits = np.array([law.bound - (STEP if law.strict else 0.0) for law in speaking])
+    found = milp(
+        np.zeros(len(names)),
+        constraints=LinearConstraint(matrix, ub=limits),
+        bounds=Bounds(np.array(lows), np.array(highs)),
+        integrality=np.array(whole),
+        options={"time_limit": 1.0},
+    )
+    return bool(found.status != 2)
+
+
+def _number(schema: Schema, name: str, codes: Mapping[str, int]) -> bool:
+    """Whether a column surely has a number: without a code, where it cannot have anything else."""
+    column = schema[name]
+    assert isinstance(column, Measured)
+    return codes[name] < column.ordinary if name in codes else column.size == column.ordinary
