@@ -14,10 +14,12 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.rules import holds, violations
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.graphical import MarkovField
+from kagemusha.models.conditions import read_where
 from kagemusha.models.contradictions import contradiction, dead_codes, require_consistent
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import draw_until
+from kagemusha.models.stream import stream
 from kagemusha.models.walled import walled
 from kagemusha.models.walls import walls_of
 from kagemusha.privacy.budget import Budget
@@ -64,6 +66,11 @@ def field_of(schema: Schema, rng: np.random.Generator) -> MarkovGenerator:
     return MarkovGenerator(MarkovField.build(schema.domain, 1000.0, potentials))
 
 
+def drawn(schema: Schema, generator, rows: int):
+    doubles = Doubles(schema, generator)
+    return doubles.cells(doubles.codes(rows, rng=np.random.default_rng(0)), rng=np.random.default_rng(1))
+
+
 ATOMS = st.sampled_from(
     ["ward = 'a'", "ward != 'b'", "ward in ('b', 'c')", "flag = true", "flag is missing", "x > 5", "x <= 3", "y < 6",
      "y between 2 and 9", "z >= 4", "z = 99", "not (x = 4 or ward = 'c')", "y is not missing"]
@@ -91,7 +98,7 @@ def test_doubles_obey_or_the_rules_are_refused_with_their_contradiction(rules, s
         return
     generator = walled(field_of(schema, rng), schema) if graphical else Plain(schema, rng)
     doubles = Doubles(schema, generator)
-    cells = doubles.cells(300, rng=rng)
+    cells = doubles.cells(doubles.codes(300, rng=rng), rng=rng)
     for rule in schema.constraints:
         assert holds(schema, rule.law, cells).all(), rule.rule
     frame = Encoder(schema).frame(cells, like="pyarrow")
@@ -151,8 +158,7 @@ def test_values_inside_equal_bins_obey_too_and_are_uniform_over_what_is_left():
     schema = Schema(
         [Integer("x", lower=0, upper=9, bins=1), Integer("y", lower=0, upper=9, bins=1)], constraints=["x < y"]
     )
-    doubles = Doubles(schema, Plain(schema, np.random.default_rng(0)))
-    cells = doubles.cells(90_000, rng=np.random.default_rng(0))
+    cells = drawn(schema, Plain(schema, np.random.default_rng(0)), 90_000)
     counts = np.bincount((cells["x"].numbers * 10 + cells["y"].numbers).astype(int), minlength=100).reshape(10, 10)
     assert counts[np.tril_indices(10)].sum() == 0
     left = counts[np.triu_indices(10, 1)]
@@ -165,7 +171,7 @@ def test_a_generator_that_hardly_ever_obeys_is_mended_without_losing_rows():
     ]
     rules = ["p = 'a' implies q = 'b'", "always q = 'b'", "always r = 'c'", "always s = 'd'", "never k = 0 and r = 'c'"]
     schema = Schema(columns, constraints=rules)
-    cells = Doubles(schema, Plain(schema, np.random.default_rng(3))).cells(500, rng=np.random.default_rng(0))
+    cells = drawn(schema, Plain(schema, np.random.default_rng(3)), 500)
     assert len(cells["k"].codes) == 500
     assert all(holds(schema, rule.law, cells).all() for rule in schema.constraints)
 
@@ -267,11 +273,19 @@ def test_mistakes_are_told_in_words(rule, message):
 def test_a_condition_that_the_rules_forbid_is_refused_in_words():
     schema = Schema(COLUMNS, constraints=["ward = 'a' implies x > 8"])
     for generator in (field_of(schema, np.random.default_rng(0)), Plain(schema, np.random.default_rng(0))):
-        model_like = Doubles(schema, generator)
-        from kagemusha.models.conditions import read_where
-
+        where = {g.clique: g.weights() for g in read_where("ward = 'a' and x < 4", schema)}
         with pytest.raises((UsageError, DataError)):
-            model_like.cells(10, rng=np.random.default_rng(0), groups=read_where("ward = 'a' and x < 4", schema))
+            Doubles(schema, generator).codes(10, rng=np.random.default_rng(0), where=where)
+
+
+def test_doubles_in_chunks_obey_too():
+    schema = Schema(COLUMNS, constraints=["x <= y", "ward = 'a' implies z >= 4", "never z = 99 and ward = 'b'"])
+    table = Encoder(schema).frame(drawn(schema, Plain(schema, np.random.default_rng(0)), 800), like="pyarrow")
+    for method in ("kage", "gaussian"):
+        model = fit(create(method), table, Budget(1.0, 1e-6), schema=schema, simulation=0)
+        chunks = list(stream(model, 3000, rng=np.random.default_rng(0), chunk=1000, jobs=1))
+        assert len(chunks) == 3
+        assert sum(count for chunk in chunks for count in violations(chunk, schema).values()) == 0
 
 
 def test_partners_that_a_list_gives(tmp_path):
@@ -297,7 +311,7 @@ list = "cities.csv"
     (tmp_path / "s.toml").write_text(text)
     schema = Schema.load(tmp_path / "s.toml")
     assert Schema.loads(schema.dumps()) == schema
-    cells = Doubles(schema, Plain(schema, np.random.default_rng(0))).cells(500, rng=np.random.default_rng(0))
+    cells = drawn(schema, Plain(schema, np.random.default_rng(0)), 500)
     pairs = set(zip(cells["city"].codes.tolist(), cells["country"].codes.tolist(), strict=True))
     assert pairs == {(0, 0), (1, 0), (2, 1)}
     with pytest.raises(SchemaError, match="two partners"):

@@ -102,6 +102,7 @@ class Doubles:
 
     def _mended(self, codes: IntArray, rng: np.random.Generator, where: Evidence) -> IntArray:
         bad = np.flatnonzero(hits(self._open, self.domain, codes)) if self._open else np.zeros(0, dtype=np.int64)
+        codes = codes.copy() if len(bad) else codes
         for _ in range(FRESH_ROUNDS):
             if not len(bad):
                 return codes
@@ -136,9 +137,7 @@ class Doubles:
 
     # values
 
-    def cells(
-        self, codes: IntArray, *, rng: np.random.Generator, groups: Sequence[Group] = ()
-    ) -> dict[str, Cells]:
+    def cells(self, codes: IntArray, *, rng: np.random.Generator, groups: Sequence[Group] = ()) -> dict[str, Cells]:
         """Values of drawn codes that fulfil the conditions of `groups`: every rule is obeyed, some codes may change."""
         where = {group.clique: group.weights() for group in groups}
         codes = self._mended(codes, rng, where)
@@ -146,6 +145,7 @@ class Doubles:
         if not self._rules and not self.schema.working_order:
             return cells
         bad = self._breaking(cells)
+        codes = codes.copy() if len(bad) else codes
         for _ in range(FRESH_ROUNDS):
             if not len(bad):
                 return cells
