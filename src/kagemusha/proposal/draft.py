@@ -11,7 +11,8 @@ from typing import Any
 from kagemusha.schema.columns import Column, Drop
 from kagemusha.schema.labels import Boolean, Category, compatible
 from kagemusha.schema.lint import looks_like_identifier
-from kagemusha.schema.numeric import EXACT, Integer, Real
+from kagemusha.schema.measured import EXACT
+from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.temporal import Date, Datetime, Moment
 
 FEW_CATEGORIES = 256

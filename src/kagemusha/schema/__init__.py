@@ -8,8 +8,8 @@ from kagemusha.schema.labels import Boolean as Boolean
 from kagemusha.schema.labels import Category as Category
 from kagemusha.schema.labels import Label as Label
 from kagemusha.schema.labels import Labelled as Labelled
+from kagemusha.schema.measured import Measured as Measured
 from kagemusha.schema.numeric import Integer as Integer
-from kagemusha.schema.numeric import Measured as Measured
 from kagemusha.schema.numeric import Real as Real
 from kagemusha.schema.schema import Fact as Fact
 from kagemusha.schema.schema import Schema as Schema

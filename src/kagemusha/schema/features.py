@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.schema.columns import Modelled
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.schema.schema import Schema
 
 STEPS = 2**10

@@ -11,7 +11,7 @@ from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
 from kagemusha.schema.formulas import linear
 from kagemusha.schema.labels import Labelled
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.temporal import Moment
 from kagemusha.schema.truth import labels_that_hold, listed_codes, place_of, special_of

@@ -8,7 +8,8 @@ from typing import Literal
 
 from kagemusha.schema.columns import Modelled
 from kagemusha.schema.labels import Category
-from kagemusha.schema.numeric import Measured, Real
+from kagemusha.schema.measured import Measured
+from kagemusha.schema.numeric import Real
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.spelling import number_of
 

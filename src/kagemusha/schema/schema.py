@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
-from kagemusha.schema import toml
+from kagemusha.schema import derivations, toml
 from kagemusha.schema.columns import Column, Modelled, shown
-from kagemusha.schema.constraints import Constraint, Equation, read_list
+from kagemusha.schema.constraints import Constraint, read_list
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
-from kagemusha.schema.formulas import Formula, invertible
-from kagemusha.schema.formulas import columns_of as columns_of_formula
-from kagemusha.schema.formulas import parse as parse_formula
-from kagemusha.schema.numeric import Measured
-from kagemusha.schema.temporal import Moment
+from kagemusha.schema.formulas import Formula
+from kagemusha.schema.measured import Measured
 from kagemusha.schema.unit import EACH_ROW, Unit
 
 VERSION = 1
@@ -67,79 +64,18 @@ class Schema:
             for name in sorted(rule.columns - set(self._by_name)):
                 hint = did_you_mean(name, self.names)
                 raise SchemaError(f"constraint {rule.rule!r}: no column {name!r} (texts need '…'){hint}")
-        self._check_formulas()
-
-    def _check_formulas(self) -> None:
-        for name, formula in self.formulas.items():
-            own, replaced = self[name], self.replaced.get(name)
-            used = columns_of_formula(formula)
-            for other in used:
-                if not isinstance(self[other], Measured) or other in self.formulas:
-                    raise SchemaError(
-                        f"column {name!r}: its formula uses {other!r}, which must be a column of numbers or dates of the "
-                        "table without a formula of its own"
-                    )
-                unit = getattr(self[other], "unit", "")
-                if unit in ("Y", "M"):
-                    raise SchemaError(f"column {name!r}: its formula uses {other!r}, whose format shows no days")
-            if isinstance(own, Moment) and replaced is not None:
-                raise SchemaError(f"column {name!r}: what is modelled in place of a column must be a number")
-            if replaced is not None:
-                if not invertible(formula, replaced):
-                    raise SchemaError(
-                        f"column {name!r}: replaces = {replaced!r} must be a column that stands once in the formula"
-                    )
-                if sum(r == replaced for r in self.replaced.values()) > 1:
-                    raise SchemaError(f"column {replaced!r} is replaced twice")
-            target = self[name if replaced is None else replaced]
-            for other in {*used, name} - {target.name}:
-                gaps = self[other]
-                if getattr(gaps, "missing", False) and not getattr(target, "missing", True):
-                    raise SchemaError(
-                        f"column {target.name!r}: it is worked out of {other!r}, which may be missing; say missing = true"
-                    )
-        assert self.working_order is not None
-
-    @cached_property
-    def working_order(self) -> tuple[tuple[str, str], ...]:
-        """What doubles are completed with, in an order in which it can be worked out: (column, column of its formula)."""
-        waiting = {self.replaced.get(name, name): name for name in self.formulas}
-        order: list[tuple[str, str]] = []
-        while waiting:
-            ready = [
-                (target, name)
-                for target, name in waiting.items()
-                if not any(used in waiting for used in columns_of_formula(self.formulas[name]) if used != target)
-            ]
-            if not ready:
-                raise SchemaError(f"formulas go round in a circle: {', '.join(sorted(waiting.values()))}")
-            order += ready
-            for target, _ in ready:
-                del waiting[target]
-        return tuple(order)
+        derivations.check(self._by_name, self.formulas, self.replaced)
+        assert self.working_order is not None  # a circle is told at once
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
         """The columns that are worked out of others, and how: by their own formula, or by a rule such as total = a + b."""
-        found: dict[str, Formula] = {}
-        for rule in self.constraints:
-            if isinstance(rule.law, Equation) and not rule.guess:
-                if rule.law.column in found:
-                    raise SchemaError(
-                        f"constraint {rule.rule!r}: another rule says already what {rule.law.column!r} is"
-                    )
-                if not isinstance(self[rule.law.column], Measured):
-                    raise SchemaError(f"constraint {rule.rule!r}: {rule.law.column!r} is no column of numbers or dates")
-                found[rule.law.column] = rule.law.formula
-        for column in self.columns:
-            if isinstance(column, Measured) and column.formula is not None:
-                if column.name in found:
-                    raise SchemaError(f"column {column.name!r} has a formula and a rule that says what it is")
-                try:
-                    found[column.name] = parse_formula(column.formula)
-                except SchemaError as error:
-                    raise SchemaError(f"column {column.name!r}: {error}") from None
-        return found
+        return derivations.formulas(self.columns, self.constraints)
+
+    @cached_property
+    def working_order(self) -> tuple[tuple[str, str], ...]:
+        """What doubles are completed with, in an order in which it can be worked out: (column, column of its formula)."""
+        return derivations.working_order(self.formulas, self.replaced)
 
     @cached_property
     def replaced(self) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.schema.columns import MAX_CODES
-from kagemusha.schema.numeric import SHARED, Measured, ends, lattice_starts, open_ends
+from kagemusha.schema.measured import SHARED, Measured, ends, lattice_starts, open_ends
 from kagemusha.schema.spelling import microseconds_of, moment_of
 
 MOST_DIGITS = 15

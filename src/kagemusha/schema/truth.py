@@ -14,7 +14,7 @@ from kagemusha.errors import UsageError
 from kagemusha.schema.columns import Modelled
 from kagemusha.schema.conditions import Compare, Listed
 from kagemusha.schema.labels import Labelled
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.schema.temporal import Moment
 
 COMPARE = {

@@ -14,7 +14,7 @@ from kagemusha.models.gan import Hump
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.modes import SPREAD, Modes, fit_modes
 from kagemusha.schema import Schema
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 
 MOST_LABELS = 20_000
 """Codes of all labelled columns together: one-hot vectors of more are refused, not tried."""

@@ -19,7 +19,7 @@ from kagemusha.neural.inputs import Floats
 from kagemusha.neural.modes import fit_modes
 from kagemusha.schema import Schema
 from kagemusha.schema.columns import Modelled
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.encoded_rows import hump_of, numbers_of
 
 EVEN = 0.01
