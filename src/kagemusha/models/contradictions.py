@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kagemusha.errors import SchemaError
-from kagemusha.models.walls import Wall, bounds, walls_of
-from kagemusha.models.witness import witness
+from kagemusha.models.wall import Wall
+from kagemusha.models.walls import bounds, walls_of
+from kagemusha.models.witness import reached, witness
 from kagemusha.schema import Measured, Schema
 from kagemusha.schema.constraints import Constraint, Equation, Inequality
 from kagemusha.schema.laws import in_force, substituted
@@ -48,7 +49,7 @@ def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
     walls = walls_of(schema.with_constraints(*rules))
     found: dict[str, list[str]] = {}
     for column in schema.modelled:
-        touching = _component(column.name, walls)
+        touching = reached({column.name}, walls)
         if not touching or column.size > most:
             continue
         names = sorted({name for wall in touching for name in wall.clique})
@@ -56,16 +57,6 @@ def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
             pin = np.arange(column.size) != code
             if _witness(schema, names, [*touching, Wall("", (column.name,), pin)], ()) is False:
                 found.setdefault(column.name, []).append(column.code_names[code])
-    return found
-
-
-def _component(name: str, walls: Sequence[Wall]) -> list[Wall]:
-    reached, found = {name}, []
-    rest = list(walls)
-    while near := [wall for wall in rest if reached & set(wall.clique)]:
-        found += near
-        rest = [wall for wall in rest if wall not in near]
-        reached |= {n for wall in near for n in wall.clique}
     return found
 
 

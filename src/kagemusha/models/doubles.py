@@ -9,7 +9,7 @@ breaks a rule leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,8 @@ from kagemusha.models.conditions import Group
 from kagemusha.models.generator import Evidence, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.squeeze import squeeze
-from kagemusha.models.walls import Wall, hits, walls_of
+from kagemusha.models.wall import Wall, hits
+from kagemusha.models.walls import walls_of
 from kagemusha.models.witness import witness
 from kagemusha.schema import Measured, Schema
 from kagemusha.schema.constraints import Inequality
@@ -120,7 +121,7 @@ class Doubles:
             donors = np.flatnonzero(~broken)
             if not len(donors):
                 shares = {name: self.generator.project((name,)) for name in names}
-                found = witness(self.domain, names, walls, shares, rng)
+                found = self._witness(names, walls, shares, rng)
                 if found is None:
                     raise DataError(f"no double obeys {' and '.join(repr(w.rule) for w in walls)} together")
                 codes[np.ix_(np.flatnonzero(broken), axes)] = found
@@ -134,6 +135,12 @@ class Doubles:
                 raise UsageError("where: no double can fulfil this condition and the rules of the schema")
             codes[bad[outside]] = codes[rng.choice(good, int(outside.sum()))]
         return codes
+
+    def _witness(self, names: Sequence[str], walls: Sequence[Wall], shares: Mapping[str, FloatArray], rng: Any) -> Any:
+        try:
+            return witness(self.domain, names, walls, shares, rng)
+        except TimeoutError:
+            return None
 
     # values
 

@@ -17,7 +17,8 @@ from kagemusha.graphical import Measurement, estimate, junction_tree
 from kagemusha.graphical.estimation import Zeros
 from kagemusha.models.generator import Generator
 from kagemusha.models.markov import MarkovGenerator
-from kagemusha.models.walls import Wall, walls_of
+from kagemusha.models.wall import Wall
+from kagemusha.models.walls import walls_of
 from kagemusha.schema import Schema
 
 MOST_CELLS = 1 << 22

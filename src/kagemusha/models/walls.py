@@ -3,72 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.arrays import FloatArray
 from kagemusha.encoding.bins import spans
 from kagemusha.encoding.cells import A_DAY
 from kagemusha.encoding.rules import SLACK
 from kagemusha.errors import SchemaError, UsageError
-from kagemusha.models.conditions import group_of
+from kagemusha.models.conditions import Group, group_of
+from kagemusha.models.wall import Wall
+from kagemusha.models.witness import partners
 from kagemusha.schema import Measured, Moment, Schema
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.domain import Clique
 from kagemusha.schema.laws import in_force, substituted
 
 MOST_CELLS = 1 << 20
 """A rule over more combinations than this is kept by drawing alone."""
 
 
-@dataclass(frozen=True, eq=False)
-class Wall:
-    """Combinations of codes that a rule rules out."""
-
-    rule: str
-    clique: Clique
-    impossible: NDArray[np.bool_]
-
-    def hits(self, domain: Domain, codes: IntArray) -> NDArray[np.bool_]:
-        """Which rows of codes run into it."""
-        return np.asarray(self.impossible[tuple(codes[:, domain.axis(name)] for name in self.clique)])
-
-
 def walls_of(schema: Schema, project: Callable[[Clique], FloatArray] | None = None) -> list[Wall]:
     """The walls of all rules in force; of partners that nobody wrote down, those most likely by `project`."""
-    found = []
-    for rule in in_force(schema):
-        wall = _wall(schema, rule, project)
-        if wall is not None and wall.impossible.any():
-            found.append(wall)
+    rules, domain = in_force(schema), schema.domain
+    orders = (_order(schema, rule, rule.law) for rule in rules if isinstance(rule.law, Inequality))
+    found = [wall for wall in (*_conditions(schema, rules), *orders) if wall is not None and wall.impossible.any()]
+    if project is not None:
+        for rule in rules:
+            if isinstance(rule.law, Determines) and domain.cells(rule.columns) <= MOST_CELLS:
+                found.append(partners(domain, rule.rule, rule.law, found, project))
     return found
 
 
-def _wall(schema: Schema, rule: Constraint, project: Callable[[Clique], FloatArray] | None) -> Wall | None:
-    domain, law = schema.domain, rule.law
-    if isinstance(law, Inequality):
-        reduced = substituted(schema, law)
-        if reduced is None or domain.cells(domain.canonical(reduced.factors)) > MOST_CELLS:
-            return None
-        if not reduced.factors:
-            return None if reduced.bound >= -SLACK else _impossible(rule)
-        clique = domain.canonical(reduced.factors)
-        return Wall(rule.rule, clique, _beyond(schema, clique, reduced))
-    if not all(name in domain for name in rule.columns):
-        return None  # it speaks of a column that is worked out of others
-    clique = domain.canonical(rule.columns)
-    if domain.cells(clique) > MOST_CELLS:
+def _order(schema: Schema, rule: Constraint, law: Inequality) -> Wall | None:
+    reduced = substituted(schema, law)
+    if reduced is None or schema.domain.cells(reduced.factors) > MOST_CELLS:
         return None
-    if isinstance(law, Logical):
-        try:
-            return Wall(rule.rule, clique, group_of(schema, [law.condition]).weights() <= 0)
-        except UsageError as error:
-            raise SchemaError(f"constraint {rule.rule!r}: {str(error).removeprefix('where: ')}") from None
-    if isinstance(law, Determines) and project is not None:
-        return Wall(rule.rule, clique, _other_partners(project(clique), clique.index(law.column)))
-    return None
+    if not reduced.factors:
+        return None if reduced.bound >= -SLACK else _impossible(rule)
+    clique = schema.domain.canonical(reduced.factors)
+    return Wall(rule.rule, clique, _beyond(schema, clique, reduced))
+
+
+def _conditions(schema: Schema, rules: Sequence[Constraint]) -> list[Wall]:
+    """Rules that cut the same bins are laid out together: each may leave a part of a bin, and both nothing."""
+    tied: list[tuple[set[str], list[Constraint], Group]] = []
+    for rule in rules:
+        group = _group(schema, [rule])
+        if group is None:
+            continue
+        cut = {name for name, pieces in zip(group.clique, group.pieces, strict=True) if pieces.is_cut}
+        members = [rule]
+        for other in [t for t in tied if t[0] & cut]:
+            together = _group(schema, [*other[1], *members])
+            if together is not None:
+                tied.remove(other)
+                cut, members, group = cut | other[0], [*other[1], *members], together
+        tied.append((cut, members, group))
+    return [Wall(" and ".join(r.rule for r in rs), group.clique, group.weights() <= 0) for _, rs, group in tied]
+
+
+def _group(schema: Schema, rules: Sequence[Constraint]) -> Group | None:
+    """The conditions of some rules together; None if they are none, too large, or about columns worked out of others."""
+    laws = [rule.law for rule in rules]
+    names = {name for rule in rules for name in rule.columns}
+    if not all(isinstance(law, Logical) for law in laws) or not all(name in schema.domain for name in names):
+        return None
+    if schema.domain.cells(names) > MOST_CELLS:
+        return None
+    try:
+        return group_of(schema, [law.condition for law in laws if isinstance(law, Logical)])
+    except UsageError as error:
+        if "combinations, more than" in str(error):
+            return None
+        raise SchemaError(f"constraint {rules[0].rule!r}: {str(error).removeprefix('where: ')}") from None
 
 
 def _impossible(rule: Constraint) -> Wall:
@@ -95,17 +104,3 @@ def bounds(column: Measured) -> tuple[FloatArray, FloatArray]:
     high = end - 1 if column.whole else np.nextafter(end.astype(np.float64), -np.inf)
     scale = A_DAY.get(column.unit, 1) if isinstance(column, Moment) else 1
     return low / scale, high / scale
-
-
-def _other_partners(table: FloatArray, axis: int) -> NDArray[np.bool_]:
-    best = np.expand_dims(table.argmax(axis=axis), axis)
-    index = np.arange(table.shape[axis]).reshape([-1 if i == axis else 1 for i in range(table.ndim)])
-    return np.asarray(index != best)
-
-
-def hits(walls: Sequence[Wall], domain: Domain, codes: IntArray) -> NDArray[np.bool_]:
-    """Which rows of codes run into any wall."""
-    found = np.zeros(len(codes), dtype=np.bool_)
-    for wall in walls:
-        found |= wall.hits(domain, codes)
-    return found
