@@ -2,13 +2,16 @@
 
     python benchmarks/annotation_load.py --people 50 --rate 20 --seconds 300
 
-Prints how many labels were acknowledged, how many are in the store, how many twice, and how long an answer took.
+Every person also looks at the progress every three seconds, as the page does. Prints how many labels were acknowledged, how many are in
+the store, how many twice, how long an answer took, and how much the server computed for it: that does not hang on how busy the
+machine is, so it can be compared between versions (PYTHONPATH=<another version>/src).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import socket
 import subprocess
@@ -37,6 +40,16 @@ uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifesp
 """
 
 
+LOOK = 3.0
+"""Seconds between two looks at the progress."""
+
+
+def cpu_of(process: int) -> float:
+    """Seconds a process has computed so far."""
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def prepared(folder: Path, records: int) -> Store:
     """A project with a long queue."""
     project = Project("ill", ("no", "yes"), "", 1.0, 1e-6, Annotated(labels=10 * records, judge="forest"), 0.0)
@@ -59,6 +72,7 @@ class Person:
         self.opener, self.csrf = opener, found[1]
         self.times: list[float] = []
         self.acknowledged: list[int] = []
+        self.looked = time.monotonic()
 
     def call(self, path: str, body: dict[str, object]) -> dict[str, object]:
         """One request, timed."""
@@ -79,6 +93,9 @@ class Person:
         task = self.call("next", {})["task"]
         while time.monotonic() < until and task:
             time.sleep(float(rng.exponential(pause)))
+            if time.monotonic() - self.looked > LOOK:
+                self.looked = time.monotonic()
+                self.call("progress", {})
             number = task["id"]  # type: ignore[index]
             task = self.call("label", {"task": number, "answer": 1, "key": f"{self.name}-{number:08d}"})["task"]
             self.acknowledged.append(number)
@@ -99,6 +116,7 @@ def main() -> None:
         try:
             time.sleep(5)
             people = [Person(f"person {i}", f"http://127.0.0.1:{port}") for i in range(choices.people)]
+            before = cpu_of(server.pid)
             until = time.monotonic() + choices.seconds
             threads = [
                 threading.Thread(target=p.work, args=(choices.people / choices.rate, until, i))
@@ -108,6 +126,7 @@ def main() -> None:
                 thread.start()
             for thread in threads:
                 thread.join()
+            cpu = cpu_of(server.pid) - before
         finally:
             server.terminate()
             server.wait()
@@ -125,6 +144,8 @@ def main() -> None:
         f"| labels acknowledged | {len(acknowledged):,} ({len(acknowledged) / choices.seconds:.1f} a second) |",
         f"| of these in the store | {len(set(acknowledged) & set(kept)):,} |",
         f"| records labelled twice | {len(kept) - len(set(kept))} |",
+        f"| computed by the server for each label, with looks at the progress | {1000 * cpu / len(acknowledged):.1f} ms |",
+        f"| load of the machine while it ran | {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores |",
         f"| answer within, median | {1000 * np.quantile(times, 0.5):.0f} ms |",
         f"| answer within, 95 % | {1000 * np.quantile(times, 0.95):.0f} ms |",
         f"| answer within, 99 % | {1000 * np.quantile(times, 0.99):.0f} ms |",

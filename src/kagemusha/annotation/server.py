@@ -5,17 +5,20 @@ It knows the store and nothing else: neither the private table nor the ledger ca
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kagemusha.annotation.access import COOKIE, Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
@@ -25,6 +28,8 @@ from kagemusha.errors import UsageError
 
 STATIC = Path(__file__).parent / "static"
 MOST_BODY = 4096
+FRESH = 1.0
+"""Seconds for which everybody is told the same progress."""
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -44,14 +49,6 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
     access = Access(token)
     site = _Site(store, access)
 
-    async def guarded(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        if request.headers.get("host", "") not in hosts:
-            response: Response = PlainTextResponse("unknown host", 421)
-        else:
-            response = await call(request)
-        response.headers.update(_HEADERS)
-        return response
-
     app = Starlette(
         routes=[
             Route("/enter", site.enter),
@@ -69,8 +66,32 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
             Route("/favicon.ico", nothing),
         ]
     )
-    app.add_middleware(BaseHTTPMiddleware, dispatch=guarded)
+    app.add_middleware(_Guard, hosts=hosts)
     return app
+
+
+class _Guard:
+    """Answers to known host names alone, and puts our headers on every response."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
+        self._app, self._hosts = app, {host.encode("latin-1") for host in hosts}
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+            await send(message)
+
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        known = len(given) == 1 and given[0] in self._hosts
+        await (self._app if known else _stranger)(scope, receive, guarded)
+
+
+_stranger = PlainTextResponse("unknown host", 421)
 
 
 async def static(request: Request) -> Response:
@@ -95,7 +116,13 @@ class _Site:
         pages = Environment(
             loader=PackageLoader("kagemusha.annotation", "static"), autoescape=True, undefined=StrictUndefined
         )
+        self._lock, self._told = Lock(), (-FRESH, dict[str, Any]())
         self._pages = {name: pages.get_template(f"{name}.html") for name in ("annotate", "settle")}
+
+    @cached_property
+    def _project(self) -> dict[str, Any]:
+        """What the owner decided; it never changes."""
+        return dict(self._store.fact("project", {}))
 
     async def enter(self, request: Request) -> Response:
         """The link with the token: a cookie, and on to the page."""
@@ -120,7 +147,7 @@ class _Site:
         session = self._access.session(request.cookies.get(COOKIE))
         if session is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
-        facts = await run_in_threadpool(lambda: self._store.fact("project", {}))
+        facts = self._project
         html = self._pages[name].render(
             csrf=self._access.csrf(session),
             question=facts["question"],
@@ -157,8 +184,7 @@ class _Site:
     def label(self, body: dict[str, Any]) -> dict[str, Any]:
         """Keep a label; the next record comes with the acknowledgement."""
         who = checked_name(body.get("who"))
-        self._store.label(_number(body, "task"), who, self._answer(body), _key(body))
-        return {"task": _task(self._store.next(who))}
+        return {"task": _task(self._store.label_and_next(_number(body, "task"), who, self._answer(body), _key(body)))}
 
     def skip(self, body: dict[str, Any]) -> dict[str, Any]:
         """Pass."""
@@ -179,8 +205,16 @@ class _Site:
         return {"settled": True}
 
     def progress(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Both budgets, quality so far, agreement."""
-        facts = self._store.fact("project", {})
+        """Both budgets, quality so far, agreement: the same for everybody, so it is looked up once a second at most."""
+        with self._lock:
+            at, told = self._told
+            if time.monotonic() - at > FRESH:
+                told = self._progress()
+                self._told = time.monotonic(), told
+            return told
+
+    def _progress(self) -> dict[str, Any]:
+        facts = self._project
         return {
             **self._store.progress(),
             "wanted": facts["labels"],
@@ -188,7 +222,7 @@ class _Site:
             "spent": self._store.fact("spent", 0.0),
             "stage": self._store.fact("stage", {"what": "starting", "spent": 0.0}),
             "quality": self._store.fact("quality"),
-            "agreement": agreement(self._store.said()),
+            "agreement": agreement(self._store.said(records=False)),
         }
 
     def conflicts(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -223,7 +257,7 @@ class _Site:
 
     def _answer(self, body: dict[str, Any]) -> str:
         answer = body.get("answer")
-        count = len(self._store.fact("project", {})["classes"])
+        count = len(self._project["classes"])
         if answer in (UNKNOWN, IMPOSSIBLE):
             return str(answer)
         if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < count:

@@ -140,10 +140,16 @@ class Store(StoreFile):
     def _enough(database: sqlite3.Connection) -> bool:
         """Whether people have given as many labels as the owner asked for."""
         project = database.execute("SELECT value FROM facts WHERE name = 'project'").fetchone()
+        if project is None:
+            return False
+        wanted = json.loads(project["value"]).get("labels")
+        # no more records have a label than there ever were labels, which is known without counting
+        if wanted is None or (database.execute("SELECT MAX(id) FROM labels").fetchone()[0] or 0) < wanted:
+            return False
         given = database.execute(
             "SELECT COUNT(DISTINCT task) FROM labels WHERE undone = 0 AND answer NOT IN (?, ?)", (UNKNOWN, IMPOSSIBLE)
         ).fetchone()[0]
-        return project is not None and given >= json.loads(project["value"]).get("labels", given + 1)
+        return bool(given >= wanted)
 
     def label(self, task: int, who: str, answer: str, key: str, *, queued: bool = True) -> bool:
         """Write a label. The same `key` again changes nothing (False): a browser that heard no answer may ask again.
@@ -225,11 +231,12 @@ class Store(StoreFile):
         with self._looking() as database:
             return {row["id"]: json.loads(row["shown"]) for row in database.execute("SELECT id, shown FROM tasks")}
 
-    def said(self) -> list[Said]:
-        """All labels that stand, oldest first."""
+    def said(self, *, records: bool = True) -> list[Said]:
+        """All labels that stand, oldest first; without `records` only who said what, which is much quicker."""
+        record = "t.codes, t.shown" if records else "'[]' AS codes, '[]' AS shown"
         with self._looking() as database:
             rows = database.execute(
-                "SELECT l.task, l.who, l.answer, l.at, l.final, t.round, t.codes, t.shown, t.held FROM labels l "
+                f"SELECT l.task, l.who, l.answer, l.at, l.final, t.round, t.held, {record} FROM labels l "
                 "JOIN tasks t ON t.id = l.task WHERE undone = 0 ORDER BY l.id"
             ).fetchall()
         return [
@@ -238,8 +245,8 @@ class Store(StoreFile):
                 r["round"],
                 r["who"],
                 r["answer"],
-                json.loads(r["codes"]),
-                json.loads(r["shown"]),
+                json.loads(r["codes"]) if records else [],
+                json.loads(r["shown"]) if records else [],
                 bool(r["held"]),
                 bool(r["final"]),
                 r["at"],

@@ -7,9 +7,8 @@ death of the process and may be lost with the power alone (who looks at which re
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,13 +34,14 @@ CREATE TABLE IF NOT EXISTS skipped (task INTEGER NOT NULL, who TEXT NOT NULL, PR
 
 
 class StoreFile:
-    """One connection for each thread, opened when it is first needed."""
+    """A few connections, opened as they are needed and used by one thread at a time."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         if not create and not path.exists():
             raise DataError(f"{path}: no such annotation project")
         self.path = path
-        self._own = threading.local()
+        self._idle: list[sqlite3.Connection] = []
+        weakref.finalize(self, _close, self._idle)
         try:
             with self._looking() as database:
                 database.execute("PRAGMA journal_mode = WAL")  # the file remembers it
@@ -54,31 +54,27 @@ class StoreFile:
         if create:
             path.chmod(0o600)
 
-    def _connection(self) -> sqlite3.Connection:
-        kept = getattr(self._own, "connection", None)
-        if kept is None or self._own.process != os.getpid():  # a connection must not be carried into a fork
-            kept = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-            kept.row_factory = sqlite3.Row
-            self._own.connection, self._own.process, self._own.durable = kept, os.getpid(), None
-        return kept
-
     @contextmanager
-    def _transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        database = self._connection()
-        if self._own.durable is not durable:
-            database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._own.durable = durable
-        database.execute("BEGIN IMMEDIATE")
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        try:
+            database = self._idle.pop()
+        except IndexError:
+            database = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            database.row_factory = sqlite3.Row
         try:
             yield database
         except BaseException:
-            database.execute("ROLLBACK")
+            database.close()  # in whatever state it is: what was not committed is rolled back
             raise
-        database.execute("COMMIT")
+        self._idle.append(database)
 
     @contextmanager
-    def _looking(self) -> Iterator[sqlite3.Connection]:
-        yield self._connection()
+    def _transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        with self._looking() as database:
+            database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
 
     def fact(self, name: str, otherwise: Any = None) -> Any:
         """A fact that was kept."""
@@ -91,3 +87,8 @@ class StoreFile:
         with self._transaction() as database:
             for name, value in facts.items():
                 database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+
+def _close(connections: list[sqlite3.Connection]) -> None:
+    while connections:
+        connections.pop().close()
