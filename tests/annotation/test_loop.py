@@ -157,6 +157,25 @@ def test_stopped_and_started_again_it_pays_and_asks_nothing_twice(tmp_path: Path
     assert len(kept) == len({task for task, _ in kept}) == 24
 
 
+@pytest.mark.parametrize("loop", ["aim", "kage"])
+def test_people_who_are_quicker_than_the_loop_do_not_stop_it(tmp_path: Path, loop: str) -> None:
+    """They label everything in the first queue, all labels are in, and the rounds that are left go on without."""
+    write_table(table(), tmp_path / "people.csv")
+    chosen, store = project(tmp_path / "labels", labels=20, loop=loop, ahead=25)
+    stop = threading.Event()
+    answering(store, stop, 100)
+    deadline = time.monotonic() + 60
+
+    def rested() -> None:
+        time.sleep(0.5)  # the loop is slow
+        assert time.monotonic() < deadline, "it waits for labels that nobody will be asked for"
+
+    model = run_rounds(chosen, store, tmp_path / "people.csv", SCHEMA, ledger=tmp_path / "ledger.db", rested=rested)
+    stop.set()
+    assert store.progress()["labels"] == 20
+    assert 0.9 < model.certificate.epsilon <= 1.0
+
+
 def test_with_kage_a_restart_asks_for_the_same_although_labels_have_changed(tmp_path: Path) -> None:
     """Costs follow labels here. What labels said is written down before it is used, so nothing is asked or paid anew."""
     write_table(table(), tmp_path / "people.csv")

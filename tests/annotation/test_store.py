@@ -94,6 +94,23 @@ def test_disagreement_waits_until_somebody_settles_it(tmp_path: Path) -> None:
     assert (told["records"], told["alike"]) == (2, 1)
 
 
+def test_settling_does_not_hide_that_people_disagreed(tmp_path: Path) -> None:
+    """One of the two who disagree settles it: her first answer still counts for agreement."""
+    store = asked(tmp_path, needed=2)
+    store.label(1, "Ada", "1", "key-ada-1")
+    store.label(1, "Bob", "0", "key-bob-1")
+    store.settle(1, "Ada", "0", "key-settle-1")
+    store.settle(1, "Ada", "1", "key-settle-2")
+    assert (agreement(store.said())["records"], agreement(store.said())["alike"]) == (1, 0)
+    assert conflicts(store.said()) == []
+    assert [answer for _, answer in usable(store.said(), held=False)] == ["1"], "the last word counts"
+
+
+def test_only_what_was_labelled_can_be_settled(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nobody has labelled"):
+        asked(tmp_path).settle(1, "Ada", "1", "key-settle-1")
+
+
 def test_agreement_is_that_of_the_textbooks() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     raters = pytest.importorskip("statsmodels.stats.inter_rater")

@@ -45,7 +45,7 @@ class Desk(Protocol):
         ...
 
     def wait(self, more: int) -> int:
-        """Until `more` further labels have come, or the round has its quota; returns the labels the round has.
+        """Until `more` further labels have come, or the round has its quota, or nobody is asked any more; returns the round's labels.
 
         People may be quicker than the loop: a round may have a few labels more than its quota.
         """

@@ -261,7 +261,8 @@ class _Run:
                 break  # the rest of these labels is for later rounds
             self.desk.ask(open_now[order])
             before, had = had, self.desk.wait(min(self.settings.batch, quota - had))
-            self.progress(f"round {number}: {had} of {quota} labels", self._share(had))
+            stage = f"round {number}" if number else "before the first round"
+            self.progress(f"{stage}: {min(had, quota)} of {quota} labels", self._share(had))
             if had == before:
                 break
         self.given += had

@@ -65,6 +65,21 @@ class Project:
         }
 
 
+def require_possible(project: Project, schema: Schema) -> None:
+    """Refuse what the rounds would refuse, before a project is begun or anything is read."""
+    declared = explanatory(schema, project.question)
+    if not declared.modelled:
+        raise UsageError("the schema has no column besides the label: there would be nothing to show")
+    loose = [str(fact) for fact in (*declared.open_facts(), *declared.derived_facts())]
+    if loose:
+        shown = ", ".join(loose[:5]) + (", …" if len(loose) > 5 else "")
+        raise UsageError(f"the schema must be declared and confirmed; still open or taken from the data: {shown}")
+    budget = Budget(project.epsilon, project.delta, rows=declared.unit.max_rows)
+    if not budget.is_finite:
+        raise UsageError(f"--epsilon must be finite, got {project.epsilon}")
+    project.settings.plan(declared.domain, budget)
+
+
 def open_project(folder: Path, project: Project) -> Store:
     """The store of a new project, or of one that goes on; other settings than before are refused."""
     folder.mkdir(parents=True, exist_ok=True)

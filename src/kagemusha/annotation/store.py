@@ -73,6 +73,11 @@ class Store(StoreFile):
                 )
         return True
 
+    def begun(self) -> bool:
+        """Whether there was ever a record to label."""
+        with self._looking() as database:
+            return database.execute("SELECT 1 FROM rounds").fetchone() is not None
+
     def pool(self, number: int) -> list[list[int]]:
         """Codes of a round's records, by position."""
         with self._looking() as database:
@@ -136,6 +141,11 @@ class Store(StoreFile):
         database.execute("UPDATE tasks SET lease_by = ?, lease_until = ? WHERE id = ?", (who, now + LEASE, row["id"]))
         return Task(row["id"], row["round"], json.loads(row["shown"]))
 
+    def enough(self) -> bool:
+        """Whether all labels are in, so that nobody is asked any more."""
+        with self._looking() as database:
+            return self._enough(database)
+
     @staticmethod
     def _enough(database: sqlite3.Connection) -> bool:
         """Whether people have given as many labels as the owner asked for."""
@@ -167,7 +177,9 @@ class Store(StoreFile):
         # somebody who was shown a record may answer although the next round has begun meanwhile
         if found is None or (queued and found["rank"] is None and found["lease_by"] != who):
             raise UsageError("this record is not being asked about")
-        if database.execute("SELECT 1 FROM labels WHERE task = ? AND who = ? AND undone = 0", (task, who)).fetchone():
+        if database.execute(
+            "SELECT 1 FROM labels WHERE task = ? AND who = ? AND undone = 0 AND final = 0", (task, who)
+        ).fetchone():
             raise UsageError("you have labelled this record already; undo that first")
         database.execute(
             "INSERT INTO labels (task, who, answer, at, key) VALUES (?, ?, ?, ?, ?)",
@@ -211,7 +223,8 @@ class Store(StoreFile):
                 return False
             if not database.execute("SELECT 1 FROM labels WHERE task = ? AND undone = 0", (task,)).fetchone():
                 raise UsageError("nobody has labelled this record")
-            database.execute("UPDATE labels SET undone = 1 WHERE task = ? AND who = ? AND undone = 0", (task, who))
+            # what people said before stays: agreement is judged by it
+            database.execute("UPDATE labels SET undone = 1 WHERE task = ? AND undone = 0 AND final = 1", (task,))
             database.execute(
                 "INSERT INTO labels (task, who, answer, at, key, final) VALUES (?, ?, ?, ?, ?, 1)",
                 (task, who, answer, time.time(), key),

@@ -64,10 +64,10 @@ class StoreDesk:
         self._store.ask(self._number, positions.tolist())
 
     def wait(self, more: int) -> int:
-        """Look for labels now and then until there are enough."""
+        """Look for labels now and then until there are enough, in this round or in all: then nobody is asked any more."""
         start = self._store.counted(self._number)
         wanted = min(start + more, self._quota)
-        while (now := self._store.counted(self._number)) < wanted:
+        while (now := self._store.counted(self._number)) < wanted and not self._store.enough():
             self._rested()
             time.sleep(POLL)
         return now

@@ -68,7 +68,7 @@ def annotate(
     from kagemusha.annotation.exchange import label_studio_config
     from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
-    from kagemusha.annotation.project import Project, open_project
+    from kagemusha.annotation.project import STORE, Project, open_project, require_possible
     from kagemusha.certificate.verify import MOST_DELTA
     from kagemusha.schema import Schema
 
@@ -95,10 +95,14 @@ def annotate(
     if not data.is_file():
         raise DataError(f"{data}: no such file")
     folder = out or Path(f"{data.stem}-labels")
+    require_possible(project, declared)
+    taken = _text(take)
+    if take is not None and not (folder / STORE).exists():
+        raise UsageError(f"{folder}: no labelling project to import into; begin one first, without --import")
     store = open_project(folder, project)
     (folder / "label-studio.xml").write_text(label_studio_config(list(names)))
     if take is not None:
-        say(f"{take_labels(store, _text(take))} new labels")
+        say(f"{take_labels(store, taken)} new labels")
         return
     if alone:
         _rounds(project, store, data, declared, folder, ledger_path(ledger, data), policy)
@@ -161,19 +165,23 @@ def _serve(store: Any, folder: Path, port: int) -> None:
         server = uvicorn.Server(
             uvicorn.Config(create_app(store, token, hosts=hosts), log_level="warning", access_log=False, lifespan="off")
         )
-        watch = threading.Thread(target=_watch, args=(worker, folder), daemon=True)
+        watch = threading.Thread(target=_watch, args=(worker, folder, store, server), daemon=True)
         watch.start()
         try:
             server.run(sockets=[listening])
         finally:
             worker.terminate()
             worker.wait(30)
+        if worker.returncode > 0 and not store.begun():
+            raise typer.Exit(worker.returncode)
 
 
-def _watch(worker: subprocess.Popen[bytes], folder: Path) -> None:
+def _watch(worker: subprocess.Popen[bytes], folder: Path, store: Any, server: Any) -> None:
     code = worker.wait()
     if code == 0:
         say(f"All labels are in. The release: {plain(folder / DONE)}. Ctrl-C to stop the page.")
+    elif code > 0 and not store.begun():
+        server.should_exit = True  # nothing to label will ever come: what went wrong was said above
     elif code > 0:
         warn("the rounds ended with an error, see above; the page goes on, start the command again to go on with them")
 

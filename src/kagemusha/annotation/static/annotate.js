@@ -7,6 +7,7 @@ const classes = Number(document.body.dataset.classes);
 let who = localStorage.getItem("kagemusha-name") || "";
 let task = null;
 let busy = false;
+let finished = false;
 
 async function call(path, body) {
   const answer = await fetch("/api/" + path, {
@@ -37,7 +38,7 @@ function show(next) {
   card.replaceChildren();
   for (const button of document.querySelectorAll("#answers [data-answer], #skip")) button.disabled = !task;
   if (!task) {
-    card.append(element("p", "No record to label at the moment. The next ones are being chosen; this page looks again by itself."));
+    card.append(element("p", finished ? "All labels are in. Thank you!" : "No record to label at the moment. The next ones are being chosen; this page looks again by itself."));
     setTimeout(() => { if (!task && !busy) load(); }, 1500);
     return;
   }
@@ -100,10 +101,11 @@ async function load(quiet = true) {
 async function progress() {
   try {
     const told = await call("progress", {});
+    finished = told.labels >= told.wanted;
     $("labels-bar").max = told.wanted;
     $("labels-bar").value = told.labels;
     $("labels").textContent = `${told.labels} of ${told.wanted}` + (told.others ? `, ${told.others} without a class` : "");
-    $("privacy").textContent = `${Math.round(100 * told.spent)} % of ε = ${told.epsilon} used; whatever you label, never more than that`;
+    $("privacy").textContent = `${Math.round(100 * told.spent)} % of the budget used; ε = ${told.epsilon} in all, whatever you label`;
     $("stage").textContent = told.stage.what;
     if (told.quality) {
       const { right, of, low, high } = told.quality;
@@ -111,7 +113,7 @@ async function progress() {
     }
     if (told.agreement.records) {
       const kappa = told.agreement.fleiss;
-      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, κ = ${kappa.toFixed(2)}`);
+      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, κ = ${kappa.toFixed(2).replace("-", "−")}`);
     }
   } catch { /* the next look may succeed */ }
 }

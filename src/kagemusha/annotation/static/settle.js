@@ -30,7 +30,8 @@ function word(answer) {
 async function load() {
   const told = await call("conflicts", {});
   list.replaceChildren();
-  if (!told.conflicts.length) list.append(element("p", "Nobody disagrees at the moment."));
+  const count = told.conflicts.length;
+  list.append(element("p", count ? `${count} ${count === 1 ? "record waits" : "records wait"} for a decision. Yours stands, whatever others said.` : "Nobody disagrees at the moment."));
   for (const conflict of told.conflicts) {
     const box = element("section", "", "conflict");
     const table = element("table", "", "record");
@@ -41,14 +42,20 @@ async function load() {
       row.append(name, element("td", cell.value));
       table.append(row);
     }
-    box.append(table, element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · ")));
+    box.append(table, element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · "), "who"));
     const row = element("div", "", "row");
     for (const button of words) {
       const mine = button.cloneNode(true);
       mine.addEventListener("click", async () => {
         const given = /^\d+$/.test(mine.dataset.answer) ? Number(mine.dataset.answer) : mine.dataset.answer;
-        await call("settle", { task: conflict.task, answer: given, key: crypto.randomUUID() });
-        load();
+        for (const other of row.children) other.disabled = true;
+        try {
+          await call("settle", { task: conflict.task, answer: given, key: crypto.randomUUID() });
+          await load().catch(() => list.append(element("p", "The server does not answer; load this page again.", "wrong")));
+        } catch (error) {
+          box.append(element("p", `${error.message}: not kept, try again`, "wrong"));
+          for (const other of row.children) other.disabled = false;
+        }
       });
       row.append(mine);
     }
@@ -56,4 +63,4 @@ async function load() {
     list.append(box);
   }
 }
-load();
+load().catch(() => list.append(element("p", "The server does not answer; load this page again.", "wrong")));
