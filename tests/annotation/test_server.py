@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2  # noqa: F401 - what the test client needs
@@ -135,6 +137,33 @@ def test_bodies_are_small_json_objects(client: TestClient) -> None:
     assert client.post("/api/next", content=b"[1]").status_code == 400
     assert client.post("/api/next", content=b"{").status_code == 400
     assert client.post("/api/next", json={"who": "x" * 9000}).status_code == 413
+
+
+def test_a_body_that_announces_no_length_is_cut_too(client: TestClient) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(100):
+            yield b"x" * 1000
+
+    assert client.post("/api/next", content=endless()).status_code == 413
+
+
+def test_strange_characters_are_wrong_and_nothing_else(client: TestClient) -> None:
+    secret = client.headers.pop("x-csrf")
+    assert (
+        client.post("/api/next", json={"who": "Ada"}, headers={"x-csrf": "\xe9".encode("latin-1")}).status_code == 403
+    )
+    assert client.post("/api/next", json={"who": "Ada"}, headers={"x-csrf": secret}).status_code == 200
+    assert client.get("/enter?token=%F0%9F%98%80%FF").status_code == 403
+    client.cookies.clear()
+    assert client.get("/", headers={"cookie": "kagemusha=\xe9.\xe9".encode("latin-1")}).status_code == 403
+
+
+def test_everybody_sees_the_same_progress_and_it_is_counted_once_a_second(client: TestClient, store: Store) -> None:
+    before = client.post("/api/progress", json={}).json()
+    store.label(1, "Ada", "1", "key-000001")
+    assert client.post("/api/progress", json={}).json() == before
+    time.sleep(1.1)
+    assert client.post("/api/progress", json={}).json()["labels"] == 1
 
 
 @pytest.mark.parametrize(

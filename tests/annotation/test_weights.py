@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from kagemusha.annotation import judges
 from kagemusha.annotation.judges import ForestTrainer, Judge, Network, Vectors
 from kagemusha.annotation.votes import bald, most_bald
 from kagemusha.annotation.weights import Weights
@@ -176,6 +177,28 @@ def test_mutants_are_caught(mutant: str) -> None:
     assert others_move(broken[mutant], 25) > 0
     if mutant != "batch-shaped":  # last bits alone stay below a whole record
         assert largest_move(broken[mutant], 25) > UNITS_PER_COUNT
+
+
+def alone_and_together(judge: Network, vectors: np.ndarray) -> int:
+    """Records whose votes are others alone than in company."""
+    together = judge.votes(vectors)
+    alone = [judge.votes(vectors[i : i + 1])[:, 0] for i in range(len(vectors))]
+    return int((np.stack(alone, axis=1) != together).any(axis=(0, 2)).sum())
+
+
+def test_the_lattice_is_what_makes_company_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same scoring path with sums in single precision, not rounded to the lattice: some record's votes hang on its batch."""
+    rng = np.random.default_rng(0)
+    sizes = [40, 257, 129, 2]
+    layers = [(rng.normal(0, (2 / m) ** 0.5, (m, n)), rng.normal(0, 0.1, n)) for m, n in pairwise(sizes)]
+    vectors = rng.integers(-1024, 1025, (2000, 40)) / 1024
+    exact = Network.of(layers, dropout=0.3, versions=6, rng=rng)
+    assert alone_and_together(exact, vectors) == 0
+    monkeypatch.setattr(judges, "_active", lambda state: np.maximum(state, np.float32(0)))
+    single = Network(
+        [(m.astype(np.float32), s.astype(np.float32)) for m, s in layers], [k.astype(np.float32) for k in exact.kept]
+    )
+    assert alone_and_together(single, vectors.astype(np.float32)) > 0
 
 
 def test_scores_move_no_further_than_the_proof_says() -> None:

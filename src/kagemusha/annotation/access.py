@@ -46,7 +46,7 @@ class Access:
             self._wrong.popleft()
         if len(self._wrong) >= TRIES:
             return None
-        if hmac.compare_digest(token.encode(), self._token.encode()):
+        if _same(token, self._token):
             return True
         self._wrong.append(now)
         return False
@@ -59,7 +59,7 @@ class Access:
     def session(self, cookie: str | None) -> str | None:
         """The session behind a cookie, if we made it."""
         session, _, mac = (cookie or "").partition(".")
-        return session if session and hmac.compare_digest(mac, self._mac("session", session)) else None
+        return session if session and _same(mac, self._mac("session", session)) else None
 
     def csrf(self, session: str) -> str:
         """What a page of this session must send with whatever changes something."""
@@ -67,10 +67,15 @@ class Access:
 
     def sent_by_our_page(self, session: str, secret: str | None) -> bool:
         """Whether a request comes from a page of this session."""
-        return hmac.compare_digest(secret or "", self.csrf(session))
+        return _same(secret or "", self.csrf(session))
 
     def _mac(self, what: str, text: str) -> str:
         return hmac.new(self._token.encode(), f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def _same(given: str, right: str) -> bool:
+    """In constant time, whatever characters a stranger sends."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
 
 
 def checked_name(name: object) -> str:

@@ -5,6 +5,7 @@ It knows the store and nothing else: neither the private table nor the ledger ca
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property
@@ -163,10 +164,13 @@ class _Site:
             session = self._access.session(request.cookies.get(COOKIE))
             if session is None or not self._access.sent_by_our_page(session, request.headers.get("x-csrf")):
                 return JSONResponse({"error": "not signed in; open the link again"}, 403)
-            if int(request.headers.get("content-length") or 0) > MOST_BODY:
-                return JSONResponse({"error": "too long"}, 413)
+            sent = b""
+            async for part in request.stream():  # whatever length it announces
+                sent += part
+                if len(sent) > MOST_BODY:
+                    return JSONResponse({"error": "too long"}, 413)
             try:
-                body = await request.json()
+                body = json.loads(sent)
                 if not isinstance(body, dict):
                     raise UsageError("a JSON object is needed")
                 return JSONResponse(await run_in_threadpool(handler, body))

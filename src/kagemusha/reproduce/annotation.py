@@ -85,6 +85,19 @@ class Report(Runs):
         lines += [f"All runs together took {cpu / 60:.0f} minutes on one core.", ""]
         return "\n".join(lines)
 
+    def _other_ways(self) -> list[list[str]]:
+        """Whether the judge, the batch or a redundant column decides which of the two is ahead."""
+        ways = {"a forest, batches of 10, 13 columns": ""} | {
+            name.partition(", ")[2]: f", {name.partition(', ')[2]}"
+            for name in self.settings.ablations
+            if name.startswith("proposed, ")
+        }
+        epsilon = self.settings.ablation_epsilon
+        return [
+            [way, _apart(self.areas(f"proposed{x}", epsilon), self.areas(f"post-ann{x}", epsilon))]
+            for way, x in ways.items()
+        ]
+
     def _ablations(self) -> list[str]:
         """Every variant beside Proposed and Post-Ann."""
         epsilon = self.settings.ablation_epsilon
@@ -99,6 +112,10 @@ class Report(Runs):
             f"## Variants and ablations (ε = {epsilon:g})",
             "",
             _table(["arm", "what is different", "area", "less Proposed", "less Post-Ann"], rows),
+            "",
+            "Proposed less Post-Ann, where both were run another way:",
+            "",
+            _table(["", "difference of areas"], self._other_ways()),
             "",
             "What they say about the paper's central claim: [decision 110](../../docs/decisions/110-why-proposed-loses.md).",
             "",

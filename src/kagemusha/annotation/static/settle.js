@@ -39,7 +39,10 @@ async function load() {
       const row = document.createElement("tr");
       const name = element("th", cell.column);
       name.scope = "row";
-      row.append(name, element("td", cell.value));
+      const value = document.createElement("td");
+      value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
+      if (cell.unusual) value.append(element("span", "unusual", "odd-word"));
+      row.append(name, value);
       table.append(row);
     }
     box.append(table, element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · "), "who"));
