@@ -31,6 +31,7 @@ from kagemusha.schema import Schema
 from kagemusha.synthesizers.fit import fit as _fit
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
+from kagemusha.synthesizers.suited import suited
 
 JUDGING = "doubles and certificate are written; judging them"
 """What `publish` tells when the release is whole and only its quality statement is missing."""
@@ -81,7 +82,7 @@ def synthesize(
     epsilon: Budget | float = 1.0,
     *,
     schema: Schema | str | PathLike[str] | None = None,
-    method: str | Synthesizer = DEFAULT,
+    method: str | Synthesizer | None = None,
     rows: int | None = None,
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
@@ -97,13 +98,14 @@ def synthesize(
 
     Where the certificate is wanted too, `fit` gives the model that carries it, and `publish` writes everything that
     may be handed out. The arguments are those of `fit`; `rows` is the number of doubles (by default about as many as
-    people).
+    people). Without a `method` the schema decides, as `suited` tells: nigao for pictures and tables of many numbers, else kage.
     """
+    declared = _schema(schema)
     model = fit(
-        method,
+        _suited(table, declared) if method is None else method,
         table,
         epsilon,
-        schema=schema,
+        schema=declared,
         ledger=ledger,
         dataset=dataset,
         policy=policy,
@@ -215,6 +217,12 @@ def _method(method: str | Synthesizer) -> Synthesizer:
             f"method must be a name such as {DEFAULT!r} or what create('aim', degree=3) makes, got {_kind(method)}"
         )
     return method
+
+
+def _suited(table: Any, schema: Schema | None) -> str:
+    """The method for what is declared; a source brings its schema along."""
+    declared = schema if schema is not None else getattr(table, "schema", None)
+    return suited(declared).method if isinstance(declared, Schema) else DEFAULT
 
 
 def _budget(budget: Budget | float) -> Budget:

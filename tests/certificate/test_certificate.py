@@ -328,6 +328,12 @@ def test_ten_rows_of_one_person(accounting: Accounting, epsilon: float, expected
     assert f">{told.epsilon:.4g}<" in page
 
 
+def test_several_rows_and_a_schedule() -> None:
+    """What is composed numerically is no zCDP: only what follows from (ε, δ) itself may be said of several rows."""
+    told = group_promise(Budget(1.0, 1e-9), Accounting.SCHEDULE, 3)
+    assert (told.epsilon, told.delta) == (3.0, pytest.approx(1e-9 * (1 + math.e + math.e**2)))
+
+
 def test_several_rows_and_thresholds() -> None:
     told = group_promise(Budget(1.0, 1e-9), Accounting.ZCDP, 2, aside=1e-10)
     assert (told.epsilon, told.delta) == (2.0, pytest.approx(1e-9 * (1 + math.e)))

@@ -27,7 +27,7 @@ SCHEMA = Schema(
 FEATURES = features_of(SCHEMA)[:2]
 RNG = np.random.default_rng(0)
 MIXTURE = Mixture(np.array([0.2, 0.3, 0.5]), RNG.normal(0, 0.5, (3, 2)), np.tile(np.eye(2) * 0.2, (3, 1, 1)))
-PLAIN = Vectors(FEATURES, range(2), radius=np.full(1, 0.8), classes=2, class_axis=2)
+PLAIN = Vectors(FEATURES, range(2), radius=np.full(1, 0.8), cells=[(2, 2)])
 KERNEL = KernelVectors(
     FEATURES, range(2), radius=np.ones(1), directions=RNG.normal(0, 1, (2, 2)), phases=RNG.uniform(0, 6, 2)
 )

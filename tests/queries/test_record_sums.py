@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.record_sums import (
     BESIDE,
@@ -32,7 +33,7 @@ SCHEMA = Schema(
 )
 FEATURES = features_of(SCHEMA)[:3]
 RNG = np.random.default_rng(0)
-PLAIN = Vectors(FEATURES, range(3), radius=np.full(1, 0.8), classes=2, class_axis=3)
+PLAIN = Vectors(FEATURES, range(3), radius=np.full(1, 0.8), cells=[(3, 2)])
 CENTRED = replace(PLAIN, centre=RNG.normal(0, 0.4, (2, PLAIN.raw_width)), radius=np.array([0.3, 1.4]))
 TURNED = replace(CENTRED, basis=RNG.normal(0, 1, (PLAIN.raw_width, 2)))
 
@@ -143,3 +144,28 @@ def test_a_record_is_the_same_to_the_last_bit_in_any_company(kernel: bool) -> No
     exact = (vectors.raw(columns, slice(0, 1000)).astype(np.float64) - centre) @ turn
     if not kernel:
         assert np.abs(exact - whole).max() < 1e-3
+CELLS = CellLengths(replace(PLAIN, cells=()), SCHEMA.domain, [(), ("c",), ("kind", "c")], np.array([0.0, 10.0, 20.0]))
+
+
+@pytest.mark.parametrize("relation", list(Adjacency))
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_person_never_moves_the_length_of_cells_further_than_proved(relation: Adjacency, rows: int) -> None:
+    moves = PrivacyUnit(relation, rows).sensitivity(CELLS.reach)
+    rng = np.random.default_rng(4)
+    farthest = 0.0
+    for _ in range(60):
+        rest = records(rng, 3)
+        mine = joined(rest, records(rng, rows))
+        other = joined(rest, records(rng, rows)) if relation is Adjacency.REPLACE else rest
+        step = np.abs(CELLS.total(mine) - CELLS.total(other))
+        assert step.max() <= moves.each
+        assert int((step.astype(object) ** 2).sum()) <= moves.l2_squared
+        farthest = max(farthest, step.max() / moves.each)
+    assert farthest > (0.5 if rows == 1 and relation is Adjacency.ADD_REMOVE else 0.2)
+
+
+def test_lengths_of_cells_by_hand() -> None:
+    columns = records(np.random.default_rng(5), 200)
+    whole = PLAIN.whole(columns, slice(0, 200))
+    wanted = sum(np.linalg.norm(whole[columns[2] == code].sum(axis=0)) for code in range(3))
+    assert CELLS.total(columns)[1] == pytest.approx(wanted - 10, abs=3)

@@ -11,9 +11,11 @@ import pytest
 from kagemusha.errors import UsageError
 from kagemusha.models import load_model
 from kagemusha.privacy.budget import Budget
+from kagemusha.queries.record_sums import BESIDE, DIAGONAL
 from kagemusha.schema import Category, Real, Schema
 from kagemusha.synthesizers import create, fit
-from kagemusha.synthesizers.nigao import means_share, most_directions
+from kagemusha.synthesizers.nigao.estimates import left_out, means_share, most_directions, variances
+from kagemusha.synthesizers.nigao.lengths import _read
 
 WIDTH = 30
 SCHEMA = Schema(
@@ -106,3 +108,28 @@ def test_a_model_read_from_its_file_draws_the_same_rows(tmp_path: Path) -> None:
 def test_wrong_choices_are_named(choices: dict[str, object], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         fit(create("nigao", **choices), table(100), Budget(1.0, 1e-5), schema=SCHEMA, simulation=0)
+
+
+def test_what_directions_do_not_hold_is_left_to_the_features() -> None:
+    """Noisy directions hold less than they seem to; with what they leave out, every feature has its whole variance."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    values = np.array([9.0, 4.0, 3.0, 1, 1, 1, 1, 1])
+    covariance = (basis * values) @ basis.T
+    root, filled = basis[:, :3] * np.sqrt(values[:3]), np.diag([1.0, 0.8, 0.3])
+    spread = left_out(covariance, 0.0, root, filled)
+    assert np.allclose(np.diag(root @ filled @ root.T) + spread**2, np.diag(covariance))
+    noisy = covariance + np.diag(rng.normal(0, 2, 8))
+    assert variances(noisy, 2 * DIAGONAL / BESIDE).std() < 0.8 * np.diag(noisy).std(), "a diagonal of noise is levelled"
+
+
+def test_what_clipping_cut_is_read_off_the_lengths() -> None:
+    edges = np.arange(1.0, 64.0)
+    counts = np.zeros((1, 64))
+    counts[0, 2:12] = 100.0
+    counts[0, 50] = 90.0  # far beyond a gap: noise
+    found = _read(counts, edges, 0.7)
+    lengths = np.repeat(np.arange(2, 12) + 0.5, 100)
+    wanted = (lengths**2).mean() / (np.minimum(lengths, found.radius[0]) ** 2).mean()
+    assert found.cut[0] == pytest.approx(wanted, rel=1e-6)
+    assert _read(np.zeros((1, 64)), edges, 0.7).cut[0] == 1.0

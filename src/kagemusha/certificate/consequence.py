@@ -69,12 +69,13 @@ def group_promise(budget: Budget, accounting: Accounting, rows: int, *, aside: f
     """The promise for a person with `rows` rows.
 
     With k rows a whole curve moves: k·μ for Gaussian DP (Dong, Roth and Su 2022), k²·ρ for zCDP (Bun and Steinke
-    2016), k·ε for pure DP. What thresholds put `aside` of δ has no such curve, and there (k·ε, δ·Σ e^{iε}) holds.
+    2016), k·ε for pure DP. A declared schedule, and what thresholds put `aside` of δ, have no such curve: there
+    (k·ε, δ·Σ e^{iε}) holds, as for any promise.
     """
     epsilon, delta = budget.epsilon, budget.delta
     if not budget.is_finite or accounting is Accounting.PURE:
         return GroupPromise(rows, rows * epsilon, delta)
-    if aside:
+    if aside or accounting is Accounting.SCHEDULE:
         delta *= sum(math.exp(min(700.0, i * epsilon)) for i in range(rows))
         return GroupPromise(rows, rows * epsilon if delta < 1 else math.inf, min(1.0, delta))
     if accounting is Accounting.GDP:

@@ -40,6 +40,7 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "weighted-l1-error": ("candidates",),
     "first-moments": _SUMS,
     "cross-moments": _SUMS,
+    "cell-lengths": ("candidates",),
     "record-sums": ("norm", "exchange", "entries"),
     "gradients": ("lattice",),
 }

@@ -9,9 +9,8 @@ import typer
 
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, Options, check_rows, parse_options
 from kagemusha.cli.output import plain, say, say_json, say_table
-from kagemusha.cli.synth import Method
+from kagemusha.cli.synth import SuitedMethod
 from kagemusha.privacy.unit import Adjacency
-from kagemusha.synthesizers.registry import DEFAULT
 
 if TYPE_CHECKING:
     from kagemusha.privacy.accountants import Accounting
@@ -24,7 +23,7 @@ def plan(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
-    method: Method = DEFAULT,
+    method: SuitedMethod = None,
     option: Options = None,
     rows: Annotated[int | None, typer.Option(help="Roughly how many rows the table has, if that is public.")] = None,
     as_json: JsonOption = False,
@@ -35,10 +34,13 @@ def plan(
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
+    from kagemusha.synthesizers.suited import suited
 
     check_rows(rows)
     declared = Schema.load(schema)
     budget = Budget(epsilon, delta, Adjacency.named(adjacency), declared.unit.max_rows)
+    chosen = None if method else suited(declared)
+    method = method or suited(declared).method
     synthesizer = create(method, **parse_options(option))
     cost = synthesizer.plan(declared.domain, budget)
     schedule = synthesizer.schedule(declared.domain, budget)
@@ -49,6 +51,7 @@ def plan(
         say_json(
             {
                 "method": method,
+                "why": "" if chosen is None else chosen.why,
                 "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
                 "accounting": synthesizer.accounting,
                 "total": limit.total,
@@ -62,6 +65,8 @@ def plan(
         )
         return
     say(f"[bold]{method}[/]: {synthesizer.summary}")
+    if chosen is not None:
+        say(f"Why         {plain(chosen.why)} (--method takes another one)")
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
@@ -88,6 +93,7 @@ def plan(
 def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     """Whom the promise is about, and what that costs."""
     from kagemusha.certificate.consequence import group_promise
+    from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
 
     if not unit:
@@ -95,6 +101,11 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
     if unit.max_rows == 1:
         return f"{whose}, with one row of each: the noise is that of a promise about single rows"
+    if accounting is Accounting.SCHEDULE:
+        return (
+            f"{whose}, up to {unit.max_rows} rows each. All rows of a person are clipped together in training, whose noise is that "
+            f"of a promise about single rows; sums that are released before it get {unit.max_rows} times the noise"
+        )
     single = Budget(budget.epsilon, budget.delta, budget.adjacency)
     same = group_promise(single, accounting, unit.max_rows).epsilon
     return (

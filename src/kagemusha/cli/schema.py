@@ -88,4 +88,4 @@ def images(
         raise UsageError(f"{out} already exists; choose another --out or add --force")
     schema = image_schema(height, width, classes=classes, channels=channels)
     schema.save(out)
-    say(f"{plain(out)}: {len(schema)} columns. Now: kagemusha synth pictures.npz --schema {plain(out)} --method nigao")
+    say(f"{plain(out)}: {len(schema)} columns. Now: kagemusha synth pictures.npz --schema {plain(out)}")

@@ -31,9 +31,19 @@ from kagemusha.cli.output import plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part
-from kagemusha.synthesizers.registry import DEFAULT, names
+from kagemusha.synthesizers.registry import names
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
+SuitedMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help=f"One of: {', '.join(names())}. By default the schema decides: nigao for pictures and tables of many numbers, "
+        "else kage; `plan` tells why.",
+        show_default=False,
+    ),
+]
 
 
 def synth(
@@ -49,7 +59,7 @@ def synth(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
-    method: Method = DEFAULT,
+    method: SuitedMethod = None,
     option: Options = None,
     rows: Annotated[int | None, typer.Option(help="Rows to write; by default as many as the noisy count says.")] = None,
     ledger: LedgerOption = None,
@@ -112,6 +122,7 @@ def synth(
     from kagemusha.sources.images import is_images, open_images
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
+    from kagemusha.synthesizers.suited import suited
 
     if (seed is not None) != simulation:
         raise UsageError(
@@ -120,10 +131,11 @@ def synth(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     if cap is not None and not epsilon <= cap:
         raise UsageError(f"--cap must be at least --epsilon ({epsilon:g}), got {cap:g}: this release would pass it")
-    synthesizer = create(method, **parse_options(option))
     check_rows(rows)
     check_seed(seed)
     declared = Schema.load(schema)
+    method = method or suited(declared).method
+    synthesizer = create(method, **parse_options(option))
     if discover is not None:
         if not 0 < discover < 1:
             raise UsageError(f"--discover must be greater than 0 and less than 1, got {discover}")

@@ -1,110 +1,164 @@
-"""The generator behind `nigao`: a normal distribution for each class, in the few directions that matter."""
+"""The generator behind `nigao`: a normal distribution of numbers for each class, in the few directions that matter.
+
+Classes are the cells of some columns. Where there are more labelled columns than these, a Markov field draws all of them, and
+the numbers are drawn for the cell it has drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.models.normal import Place, draw_until, moderate
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.models.by_drawing import ByDrawing, moderate
+from kagemusha.models.generator import Arrays
+from kagemusha.models.markov import MarkovGenerator
+from kagemusha.models.normal import HALF, Place
 from kagemusha.schema.domain import Clique, Domain
-
-PROJECTED_CELLS = 1 << 25
-"""Marginals are read off so many codes of a fixed seed; of wide tables these are fewer rows."""
 
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class ClassGenerator:
+class ClassGenerator(ByDrawing):
     """Class c with probability weights[c]; then means[c] + basis·(factors[c]·z) + spread·noise, decoded column by column."""
 
     kind: ClassVar[str] = "classes"
     domain: Domain
     total: float
     columns: Sequence[Place]
-    """All columns but the class."""
-    target: str | None
+    """The columns that are drawn inside classes."""
+    cells: Clique
+    """The columns whose cells are the classes."""
     weights: FloatArray
     means: FloatArray
     basis: FloatArray
     factors: FloatArray
     spread: FloatArray
+    labels: MarkovGenerator | None = None
+    """Draws the columns of `cells` and those that are neither there nor in `columns`; then `weights` are not used."""
+    edges: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Where a column's codes begin, after the first one, if not half-way between their places."""
+    gaps: FloatArray | None = None
+    """For each mark of each column, above what its feature means it; one half if nothing is said."""
 
-    def project(self, clique: Clique) -> FloatArray:
-        """Estimated expected counts over a clique."""
-        reference = self._reference
-        rows = len(reference[0])
-        flat = np.zeros(rows, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + reference[self.domain.axis(name)]
-        shares = np.bincount(flat, minlength=self.domain.cells(clique)) / rows
-        return (shares * self.total).reshape(self.domain.shape(clique))
-
-    @cached_property
-    def _reference(self) -> list[Codes]:
-        rows = max(1 << 12, min(1 << 17, PROJECTED_CELLS // len(self.domain)))
-        drawn = self._draw(rows, np.random.default_rng(0))
-        return [np.ascontiguousarray(drawn[:, i].astype(np.int32)) for i in range(drawn.shape[1])]
-
-    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Independent synthetic rows; a condition is kept exactly, by drawing until enough rows fulfil it."""
-        return draw_until(self._draw, self.domain, rows, rng, where) if where else self._draw(rows, rng)
-
-    def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
-        codes = np.empty((rows, len(self.domain)), dtype=np.int64)
-        classes = rng.choice(len(self.weights), rows, p=self.weights)
-        axes = [self.domain.axis(place.name) for place in self.columns]
-        if self.target is not None:
-            codes[:, self.domain.axis(self.target)] = classes
+    def features(self, classes: IntArray, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
+        """Features of records of these classes, block by block."""
         step = max(1, _BLOCK // max(1, self.means.shape[1]))
-        for begin in range(0, rows, step):
-            block, whose = codes[begin : begin + step], classes[begin : begin + step]
-            inner = rng.standard_normal((len(block), self.basis.shape[1]))
+        for begin in range(0, len(classes), step):
+            rows = slice(begin, min(begin + step, len(classes)))
+            whose = classes[rows]
+            inner = rng.standard_normal((len(whose), self.basis.shape[1]))
             inner = np.einsum("nij,nj->ni", self.factors[whose], inner)
             drawn = self.means[whose] + inner @ self.basis.T
             drawn += self.spread * rng.standard_normal(drawn.shape)
-            at = 0
+            yield rows, drawn
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
+        codes = np.empty((rows, len(self.domain)), dtype=np.int64)
+        if self.labels is None:
+            classes = rng.choice(len(self.weights), rows, p=self.weights)
+            cells = np.unravel_index(classes, self.domain.shape(self.cells)) if self.cells else ()
+            for name, drawn in zip(self.cells, cells, strict=True):
+                codes[:, self.domain.axis(name)] = drawn
+        else:
+            labelled = [self.domain.axis(name) for name in self.labels.domain]
+            codes[:, labelled] = self.labels.sample(rows, rng=rng)
+            classes = np.zeros(rows, dtype=np.int64)
+            for name in self.cells:
+                classes = classes * self.domain.size(name) + codes[:, self.domain.axis(name)]
+        axes = [self.domain.axis(place.name) for place in self.columns]
+        gaps = np.full(sum(place.marks for place in self.columns), HALF) if self.gaps is None else self.gaps
+        for block, features in self.features(classes, rng):
+            at = marks = 0
             for axis, place in zip(axes, self.columns, strict=True):
-                block[:, axis] = place.codes(drawn[:, at : at + place.width])
-                at += place.width
+                mine, above = features[:, at : at + place.width], gaps[marks : marks + place.marks]
+                codes[block, axis] = place.codes(mine, edges=self.edges.get(place.name), gaps=above)
+                at, marks = at + place.width, marks + place.marks
         return codes
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """Everything as arrays."""
-        meta = {
+        meta: dict[str, Any] = {
             "total": self.total,
-            "target": self.target,
+            "cells": list(self.cells),
             "names": list(self.domain.names),
             "sizes": list(self.domain.sizes),
             "columns": [place.to_json() for place in self.columns],
         }
-        parts = {name: getattr(self, name) for name in ("weights", "means", "basis", "factors", "spread")}
-        return meta, {**parts, **{f"places.{i}": place.places for i, place in enumerate(self.columns)}}
+        arrays = {name: getattr(self, name) for name in ("weights", "means", "basis", "factors", "spread")}
+        arrays |= {f"places.{i}": place.places for i, place in enumerate(self.columns)}
+        arrays |= {f"edges.{i}": self.edges[p.name] for i, p in enumerate(self.columns) if p.name in self.edges}
+        if self.gaps is not None:
+            arrays["gaps"] = self.gaps
+        if self.labels is not None:
+            meta["labels"], inner = self.labels.to_arrays()
+            arrays |= {f"labels.{name}": array for name, array in inner.items()}
+        return meta, arrays
 
     @classmethod
-    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> ClassGenerator:
-        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None = None) -> ClassGenerator:
+        """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together.
+
+        `ModelTooLarge` if the tree of its labels has more than `max_cells` cells.
+        """
         columns = [Place.from_json(c, arrays[f"places.{i}"]) for i, c in enumerate(meta["columns"])]
         domain = Domain(tuple(map(str, meta["names"])), tuple(map(int, meta["sizes"])))
-        target = None if meta["target"] is None else str(meta["target"])
-        width = sum(place.width for place in columns)
-        weights, means, basis = arrays["weights"], arrays["means"], arrays["basis"]
-        factors, spread = arrays["factors"], arrays["spread"]
-        classes, inner = len(weights), basis.shape[-1]
-        named = {place.name: place.size for place in columns} | ({} if target is None else {target: classes})
-        if named != dict(zip(domain.names, domain.sizes, strict=True)):
+        cells = _cells(meta)
+        edges = {p.name: arrays[f"edges.{i}"] for i, p in enumerate(columns) if f"edges.{i}" in arrays}
+        names = ("weights", "means", "basis", "factors", "spread")
+        weights, means, basis, factors, spread = parts = [arrays[name] for name in names]
+        labels = _labels(meta, arrays, max_cells)
+        drawn = domain.project(cells) if labels is None else labels.domain
+        named = {place.name: place.size for place in columns} | dict(zip(drawn.names, drawn.sizes, strict=True))
+        if named != dict(zip(domain.names, domain.sizes, strict=True)) or not set(cells) <= set(drawn.names):
             raise ValueError("the columns do not fit the domain")
+        if len(named) != len(columns) + len(drawn) or domain.cells(cells) != len(weights):
+            raise ValueError("the classes do not fit the columns")
+        classes, inner, width = len(weights), basis.shape[-1], sum(place.width for place in columns)
         shapes = (means.shape, basis.shape, factors.shape, spread.shape)
         if shapes != ((classes, width), (width, inner), (classes, inner, inner), (width,)):
             raise ValueError("the parts do not fit the columns")
-        if not all(map(moderate, (weights, means, basis, factors, spread))) or inner > width:
+        gaps = arrays.get("gaps")
+        if not all(map(moderate, [*parts, *edges.values(), *([] if gaps is None else [gaps])])) or inner > width:
             raise ValueError("a part is not finite")
         if not (len(weights) and weights.min() >= 0 and abs(float(weights.sum()) - 1) < 1e-9):
             raise ValueError("the weights are no shares of one whole")
-        return cls(domain, float(meta["total"]), columns, target, weights, means, basis, factors, spread)
+        if gaps is not None and gaps.shape != (sum(place.marks for place in columns),):
+            raise ValueError("the gaps do not fit the columns")
+        for place in columns:
+            mine = edges.get(place.name)
+            if mine is not None and (mine.shape != (len(place.places) - 1,) or (np.diff(mine) < 0).any()):
+                raise ValueError("the edges do not fit the places")
+        return cls(
+            domain,
+            float(meta["total"]),
+            columns,
+            cells,
+            weights,
+            means,
+            basis,
+            factors,
+            spread,
+            labels=labels,
+            edges=edges,
+            gaps=gaps,
+        )
+
+
+def _cells(meta: Mapping[str, Any]) -> Clique:
+    if "cells" in meta:
+        return tuple(map(str, meta["cells"]))
+    return () if meta["target"] is None else (str(meta["target"]),)  # as the first files said it
+
+
+def _labels(meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None) -> MarkovGenerator | None:
+    if meta.get("labels") is None:
+        return None
+    if meta["labels"]["total"] != meta["total"]:
+        raise ValueError("labels and numbers are not of the same records")
+    inner = {name.removeprefix("labels."): array for name, array in arrays.items() if name.startswith("labels.")}
+    return MarkovGenerator.from_arrays(meta["labels"], inner, max_cells)

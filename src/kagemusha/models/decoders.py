@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.models.normal import Place, draw_until, moderate
-from kagemusha.schema.domain import Clique, Domain
-
-PROJECTED_CELLS = 1 << 24
-"""Marginals are read off so many codes of a fixed seed; of wide tables these are fewer rows."""
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.models.by_drawing import ByDrawing, moderate
+from kagemusha.models.generator import Arrays
+from kagemusha.models.normal import Place
+from kagemusha.schema.domain import Domain
 
 LEAST_GAPS = 1e-4
 """The least chance of a gap where a column may have gaps."""
@@ -77,7 +74,7 @@ class Decoder:
 
 
 @dataclass(frozen=True, eq=False)
-class DecoderGenerator:
+class DecoderGenerator(ByDrawing):
     """A part with probability shares[p], then a row of it, decoded column by column.
 
     Labelled columns are drawn from the softmax of their scores (`drawn`), or are the best score. `target` is a column that is
@@ -92,26 +89,6 @@ class DecoderGenerator:
     drawn: bool
     shares: FloatArray
     parts: Sequence[Decoder]
-
-    def project(self, clique: Clique) -> FloatArray:
-        """Estimated expected counts over a clique."""
-        reference = self._reference
-        rows = len(reference[0])
-        flat = np.zeros(rows, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + reference[self.domain.axis(name)]
-        shares = np.bincount(flat, minlength=self.domain.cells(clique)) / rows
-        return (shares * self.total).reshape(self.domain.shape(clique))
-
-    @cached_property
-    def _reference(self) -> list[Codes]:
-        rows = max(1 << 12, min(1 << 17, PROJECTED_CELLS // len(self.domain)))
-        drawn = self._draw(rows, np.random.default_rng(0))
-        return [np.ascontiguousarray(drawn[:, i].astype(np.int32)) for i in range(drawn.shape[1])]
-
-    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Independent synthetic rows; a condition is kept exactly, by drawing until enough rows fulfil it."""
-        return draw_until(self._draw, self.domain, rows, rng, where) if where else self._draw(rows, rng)
 
     def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
         codes = np.empty((rows, len(self.domain)), dtype=np.int64)

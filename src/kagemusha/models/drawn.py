@@ -18,10 +18,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.certificate.check import Check
 from kagemusha.errors import KagemushaError
-from kagemusha.models.classes import PROJECTED_CELLS
+from kagemusha.models.by_drawing import ByDrawing
+from kagemusha.models.classes import ClassGenerator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.model import Model
-from kagemusha.models.normal import PROJECTED_ROWS
 from kagemusha.models.table_file import escaped
 from kagemusha.schema import Category, Drop, Integer, Labelled, Modelled, Schema
 from kagemusha.schema.labels import text_of
@@ -47,7 +47,8 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
 
     written = escaped if safe else str
     columns = [c for c in model.schema.modelled if _is_exact(c) and c.name not in model.schema.formulas][:MOST_COLUMNS]
-    if isinstance(model.generator, MarkovGenerator) and model.generator.field.tree.cells > MOST_CELLS:
+    asked = model.generator.labels if isinstance(model.generator, ClassGenerator) else model.generator
+    if isinstance(asked, MarkovGenerator) and asked.field.tree.cells > MOST_CELLS:
         return Check(WHAT, True, "not compared with the model, which is too large to be asked here", caution=True)
     if not columns:
         return Check(
@@ -90,9 +91,9 @@ def chance_of_so_far(counts: IntArray, expected: FloatArray, *, seen: float = ma
 
 
 def _seen(model: Model) -> float:
-    """Rows off which a generator reads its marginals; the Markov field knows them."""
-    exact = isinstance(model.generator, MarkovGenerator)
-    return math.inf if exact else max(1 << 12, min(PROJECTED_ROWS, PROJECTED_CELLS // len(model.domain)))
+    """Rows off which a generator reads its marginals; infinite where it knows them."""
+    generator = model.generator
+    return generator.reference_rows if isinstance(generator, ByDrawing) else math.inf
 
 
 def _is_exact(column: Modelled) -> bool:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.models.normal import draw_until, moderate
-from kagemusha.schema.domain import Clique, Domain
-
-PROJECTED_ROWS = 1 << 16
-"""Marginals are read off this many rows of a fixed seed."""
+from kagemusha.models.by_drawing import ByDrawing, moderate
+from kagemusha.models.generator import Arrays
+from kagemusha.schema.domain import Domain
 
 TEMPERATURE = 0.2
 """Of the Gumbel softmax in training; only the largest entry counts when a record is drawn."""
@@ -66,7 +62,7 @@ class Hump:
 
 
 @dataclass(frozen=True, eq=False)
-class GanGenerator:
+class GanGenerator(ByDrawing):
     """Noise and a wished-for code of one labelled column, through residual layers, into places and chosen entries.
 
     `weights` holds, layer by layer, the matrix and the shift with batch normalisation folded in; the last one has no ramp.
@@ -81,22 +77,6 @@ class GanGenerator:
     wishes: FloatArray
     """How often each code of each labelled column is wished for, one after the other; sums to one. Empty: no wishes."""
     weights: Sequence[tuple[FloatArray, FloatArray]]
-
-    def project(self, clique: Clique) -> FloatArray:
-        """Estimated expected counts over a clique."""
-        flat = np.zeros(PROJECTED_ROWS, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + self._reference[:, self.domain.axis(name)]
-        shares = np.bincount(flat, minlength=self.domain.cells(clique)) / PROJECTED_ROWS
-        return (shares * self.total).reshape(self.domain.shape(clique))
-
-    @cached_property
-    def _reference(self) -> IntArray:
-        return self._draw(PROJECTED_ROWS, np.random.default_rng(0))
-
-    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Independent synthetic rows; a condition is kept exactly, by drawing until enough rows fulfil it."""
-        return draw_until(self._draw, self.domain, rows, rng, where) if where else self._draw(rows, rng)
 
     def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
         codes = np.empty((rows, len(self.domain)), dtype=np.int64)

@@ -21,13 +21,18 @@ MOST_RECORDS = 1e15
 
 _DENSE: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     NormalGenerator.kind: NormalGenerator.from_arrays,
-    ClassGenerator.kind: ClassGenerator.from_arrays,
     DecoderGenerator.kind: DecoderGenerator.from_arrays,
     GanGenerator.kind: GanGenerator.from_arrays,
 }
 """Generators no larger than their arrays, which were bounded when they were read."""
 
-KINDS = (MarkovGenerator.kind, *_DENSE)
+_WITH_TREES: Mapping[str, Callable[[Mapping[str, Any], Arrays, int], Generator]] = {
+    MarkovGenerator.kind: MarkovGenerator.from_arrays,
+    ClassGenerator.kind: ClassGenerator.from_arrays,
+}
+"""Generators with a junction tree, which may be far larger."""
+
+KINDS = (*_WITH_TREES, *_DENSE)
 
 
 def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays, max_cells: int = MOST_TREE_CELLS) -> Generator:
@@ -40,6 +45,6 @@ def load_generator(kind: str, meta: Mapping[str, Any], arrays: Arrays, max_cells
     total = meta["total"]
     if not (isinstance(total, int | float) and 0 < total <= MOST_RECORDS):
         raise DataError(f"the number of records must be greater than 0 and at most {MOST_RECORDS:g}")
-    if kind == MarkovGenerator.kind:
-        return MarkovGenerator.from_arrays(meta, arrays, max_cells)
+    if kind in _WITH_TREES:
+        return _WITH_TREES[kind](meta, arrays, max_cells)
     return _DENSE[kind](meta, arrays)

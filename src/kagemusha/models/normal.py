@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import UsageError
-from kagemusha.models.generator import Arrays, Evidence
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.models.by_drawing import ByDrawing, moderate
+from kagemusha.models.generator import Arrays
+from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import STEPS, Features
 
-PROJECTED_ROWS = 1 << 17
-"""Marginals are read off this many rows of a fixed seed: there is no closed form for a clipped, rounded normal."""
-
-MOST_TRIES = 1 << 21
-"""Rows drawn for a condition before it is called impossible."""
-
-TRIES_A_ROW = 1 << 12
-"""Further rows drawn for each row asked for, before a condition is called too narrow."""
-
-LARGEST = 1e6
-"""The largest number about features, which lie between −1 and 1, that a file may hold."""
-
 _BLOCK = 1 << 22
+HALF = 0.5
+"""A mark (a special value, a missing number) counts from here, if nothing else is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,54 +59,26 @@ class Place:
         """Number of features."""
         return self.size if self.labelled else 1 + self.marks
 
-    def codes(self, drawn: FloatArray) -> IntArray:
-        """The codes that drawn features stand for."""
+    def codes(
+        self, drawn: FloatArray, *, edges: FloatArray | None = None, gaps: FloatArray | None = None
+    ) -> IntArray:
+        """The codes that drawn features stand for: the nearest place, or by `edges`; a mark if its feature passes its gap."""
         if self.labelled:
             best: IntArray = drawn.argmax(axis=1).astype(np.int64)
             return best
         # clipping to the bounds and rounding to the nearest place in one: beyond the ends the ends are nearest
-        codes: IntArray = np.searchsorted((self.places[1:] + self.places[:-1]) / 2, drawn[:, 0]).astype(np.int64)
+        between = (self.places[1:] + self.places[:-1]) / 2 if edges is None else edges
+        codes: IntArray = np.searchsorted(between, drawn[:, 0]).astype(np.int64)
         if self.marks:
-            marked = drawn[:, 1:].max(axis=1) > 0.5
-            codes[marked] = self.size - self.marks + drawn[marked, 1:].argmax(axis=1)
+            above = drawn[:, 1:] - (HALF if gaps is None else gaps)
+            marked = above.max(axis=1) > 0
+            codes[marked] = self.size - self.marks + above[marked].argmax(axis=1)
         return codes
 
 
-def draw_until(
-    draw: Callable[[int, np.random.Generator], IntArray],
-    domain: Domain,
-    rows: int,
-    rng: np.random.Generator,
-    where: Evidence,
-) -> IntArray:
-    """Rows of `draw` that fulfil a condition, exactly: drawn until there are enough."""
-    kept: list[IntArray] = []
-    found = tried = 0
-    while found < rows:
-        batch = draw(max(1024, min(1 << 18, 2 * rows)), rng)
-        tried += len(batch)
-        chance = np.ones(len(batch))
-        for clique, weights in where.items():
-            chance *= weights[tuple(batch[:, domain.axis(name)] for name in clique)]
-        kept.append(batch[rng.random(len(batch)) < chance])
-        found += len(kept[-1])
-        if not found and tried >= MOST_TRIES:
-            raise UsageError("where: no double can fulfil this condition")
-        if found < rows and tried >= MOST_TRIES + TRIES_A_ROW * rows:
-            raise UsageError(
-                f"where: only {found:,} of {tried:,} doubles fulfil this condition; ask for a wider one, or use a "
-                "method with a graphical model (kage, aim), which draws them directly"
-            )
-    return np.concatenate(kept)[:rows]
-
-
 @dataclass(frozen=True, eq=False)
-class NormalGenerator:
-    """N(mean, factor·factorᵀ) over the features of all columns.
-
-    `sample` draws independent rows; a condition is kept exactly, by drawing until enough rows fulfil it. `project`
-    is the share of 2¹⁷ rows of a fixed seed, so it is the same every time and off by what that many draws leave.
-    """
+class NormalGenerator(ByDrawing):
+    """N(mean, factor·factorᵀ) over the features of all columns."""
 
     kind: ClassVar[str] = "normal"
     domain: Domain
@@ -125,23 +86,6 @@ class NormalGenerator:
     columns: Sequence[Place]
     mean: FloatArray
     factor: FloatArray
-
-    def project(self, clique: Clique) -> FloatArray:
-        """Estimated expected counts over a clique."""
-        shape = self.domain.shape(clique)
-        flat = np.zeros(PROJECTED_ROWS, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + self._reference[:, self.domain.axis(name)]
-        shares = np.bincount(flat, minlength=self.domain.cells(clique)) / PROJECTED_ROWS
-        return (shares * self.total).reshape(shape)
-
-    @cached_property
-    def _reference(self) -> IntArray:
-        return self._draw(PROJECTED_ROWS, np.random.default_rng(0))
-
-    def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Independent synthetic rows."""
-        return draw_until(self._draw, self.domain, rows, rng, where) if where else self._draw(rows, rng)
 
     def _draw(self, rows: int, rng: np.random.Generator) -> IntArray:
         codes = np.empty((rows, len(self.columns)), dtype=np.int64)
@@ -173,8 +117,3 @@ class NormalGenerator:
             raise ValueError("mean and factor must be finite")
         domain = Domain(tuple(c.name for c in columns), tuple(c.size for c in columns))
         return cls(domain, float(meta["total"]), columns, mean, factor)
-
-
-def moderate(values: FloatArray) -> bool:
-    """Whether numbers from a file are finite and far from overflow."""
-    return bool((np.abs(values) <= LARGEST).all())

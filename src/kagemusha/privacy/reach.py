@@ -23,6 +23,9 @@ WEIGHT_STEPS = 2**12
 LOGARITHM_ROUNDING = 64
 """Units that cover the rounding of logarithms in mutual information, for tables of up to 2³⁶ rows."""
 
+LENGTH_STEPS = 2**12
+"""The largest norm of a record's vector, in whole steps."""
+
 COUNTS = Reach(Sensitivity(1, 1, 1), Sensitivity(2, 2, 1))
 """A record is in one cell of a marginal; exchanged, it leaves one and enters another."""
 
@@ -105,4 +108,5 @@ _REACHES: dict[str, Callable[[Mapping[str, Any]], Reach]] = {
     "first-moments": _sums,
     "cross-moments": _sums,
     "record-sums": _records,
+    "cell-lengths": _scores(LENGTH_STEPS + 1, 2 * (LENGTH_STEPS + 1)),
 }

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.privacy.reach import LENGTH_STEPS
 from kagemusha.schema.features import STEPS, Features
 
-LATTICE = 2**12
+LATTICE = LENGTH_STEPS
 """Steps in a clipping norm."""
 
 BLOCK = 1 << 22
@@ -59,12 +60,17 @@ class Vectors:
     radius: FloatArray
     centre: FloatArray | None = None
     basis: FloatArray | None = None
-    classes: int = 1
-    class_axis: int | None = None
+    cells: Sequence[tuple[int, int]] = ()
+    """The columns whose cells are the classes: place among the codes, and number of codes."""
     tables: Sequence[FloatArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", [(f.table / STEPS).astype(np.float32) for f in self.features])
+
+    @property
+    def classes(self) -> int:
+        """How many; one where there are no cells."""
+        return math.prod(size for _, size in self.cells)
 
     @property
     def width(self) -> int:
@@ -93,9 +99,10 @@ class Vectors:
 
     def labels(self, columns: Sequence[Codes], rows: slice) -> IntArray:
         """The class of each record."""
-        if self.class_axis is None:
-            return np.zeros(rows.stop - rows.start, dtype=np.int64)
-        return columns[self.class_axis][rows].astype(np.int64)
+        found = np.zeros(rows.stop - rows.start, dtype=np.int64)
+        for axis, size in self.cells:
+            found = found * size + columns[axis][rows]
+        return found
 
     def free(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
         """The vectors before clipping."""

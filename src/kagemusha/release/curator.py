@@ -7,6 +7,7 @@ then says (`unprotected`).
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
 
 KEPT_CELLS = 1 << 24
@@ -58,6 +60,7 @@ class Curator:
         self._release = release
         self._counted: dict[Clique, Marginal] = {}
         self._room = keep
+        self._told = self  # a part's answers are told to the whole
         self.total = release.remaining if release.events else release.filter.total
         """The whole budget: what the release may spend, less what it spent before this part of it began."""
 
@@ -99,6 +102,13 @@ class Curator:
         """For what needs chance but no protection: initial weights, hidden draws. Never for noise."""
         return self._release.noise.seed()
 
+    def part(self, names: Sequence[str]) -> Curator:
+        """The same release with these columns alone: what is left of the budget is the whole of this part's."""
+        part = copy.copy(self)
+        part._source, part._counted = PartSource(self._source, names), {}
+        part.total = self.remaining
+        return part
+
     # the verbs
 
     def answer(
@@ -123,7 +133,7 @@ class Curator:
 
         answers = self._release.integers(events, read)
         for query, event, values in zip(queries, events, answers, strict=True):
-            self._answered(query, event, values)
+            self._told._answered(query, event, values)
         return [q.released(v, deviation(e)) for q, v, e in zip(queries, answers, events, strict=True)]
 
     def measure(
@@ -157,7 +167,7 @@ class Curator:
                 f"release {self._release.id}: the stored choice is none of the candidates; use another key"
             )
         at = options.index(chosen)
-        self._chose(query, event, at)
+        self._told._chose(query, event, at)
         return at
 
     def _answered(self, query: Query[object], event: GaussianEvent | LaplaceEvent, values: IntArray) -> None:
@@ -176,7 +186,7 @@ class Curator:
 
         Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
         """
-        train(self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._watch)
+        train(self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._told._watch)
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""

@@ -21,7 +21,7 @@ _PLACES = {
     "mst": "kagemusha.synthesizers.mst:MST",
     "privbayes": "kagemusha.synthesizers.privbayes:PrivBayes",
     "bayes-net": "kagemusha.synthesizers.privbayes:BayesNet",
-    "nigao": "kagemusha.synthesizers.nigao:Nigao",
+    "nigao": "kagemusha.synthesizers.nigao.nigao:Nigao",
     "p3gm": "kagemusha.synthesizers.deep.p3gm:P3GM",
     "ae": "kagemusha.synthesizers.deep.p3gm:AE",
     "p3gm-wishart": "kagemusha.synthesizers.deep.p3gm:P3GMWishart",

@@ -107,8 +107,7 @@ def embed(
         around,
         basis=basis / np.sqrt(values),
         radius=np.full(1, REACH * math.sqrt(len(values))),
-        classes=choices.components if class_axis is not None else 1,
-        class_axis=class_axis,
+        cells=() if class_axis is None else [(class_axis, choices.components)],
     )
     mixture = None if class_axis is not None else Mixture.spread(choices.components, len(values))
     for i in range(choices.rounds):

@@ -1,0 +1,59 @@
+"""Some columns of a private table, as a table of their own: for a method that leaves the others to another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.marginals import Marginal
+from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.sources.protocol import Source
+
+
+class PartSource:
+    """The same rows of the same persons, with these modelled columns alone."""
+
+    def __init__(self, whole: Source, names: Sequence[str]) -> None:
+        self._whole, self._names = whole, set(names)
+        unit = whole.schema.unit
+        self._schema = Schema((c for c in whole.schema if c.name in self._names or c.name == unit.column), unit)
+
+    def __repr__(self) -> str:
+        return f"PartSource(<private>, {len(self.domain)} columns)"
+
+    @property
+    def name(self) -> str | None:
+        """That of the whole table."""
+        return self._whole.name
+
+    def fingerprint(self) -> str | None:
+        """That of the whole table."""
+        return self._whole.fingerprint()
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about these columns."""
+        return self._schema
+
+    @property
+    def domain(self) -> Domain:
+        """These columns and their numbers of codes."""
+        return self._whole.domain.project(name for name in self._whole.domain if name in self._names)
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Counted in the whole table."""
+        return self._whole.count(cliques)
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._whole.rows()
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, these columns."""
+        columns, persons = self._whole.records()
+        return [columns[self._whole.domain.axis(name)] for name in self.domain], persons
+
+    def native_like(self) -> Any:
+        """As the whole table."""
+        return self._whole.native_like()

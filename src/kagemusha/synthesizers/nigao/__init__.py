@@ -1,0 +1,1 @@
+"""Nigao: class means, leading directions, class covariances."""

@@ -1,0 +1,37 @@
+"""Which method suits a table, from what is declared about it alone: no read, no charge, the same for every neighbour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kagemusha.schema import Schema
+from kagemusha.schema.images import image_shape
+from kagemusha.schema.numeric import Measured
+from kagemusha.synthesizers.registry import DEFAULT
+
+MANY_NUMBERS = 24
+"""From so many numbers on, tables of counts over pairs cost more than directions; measured on Credit (29) and ESR (178)."""
+
+FEW_CODES = 8
+"""A number of so few codes is a label that has an order."""
+
+
+@dataclass(frozen=True)
+class Suited:
+    """A method and the reason for it, in a sentence."""
+
+    method: str
+    why: str
+
+
+def suited(schema: Schema) -> Suited:
+    """`nigao` for pictures and for tables of many numbers, `kage` for all others."""
+    shape = image_shape(schema) if not schema.open_facts() else None
+    if shape is not None and len(schema.modelled) >= MANY_NUMBERS:
+        return Suited("nigao", f"the columns are the pixels of pictures, {shape[0]} × {shape[1]}")
+    columns = schema.modelled
+    numbers = sum(isinstance(c, Measured) and (bool(c.open_fields) or c.size > FEW_CODES) for c in columns)
+    told = f"{numbers} of {len(columns)} columns are numbers with more than {FEW_CODES} codes"
+    if numbers >= MANY_NUMBERS and 2 * numbers > len(columns):
+        return Suited("nigao", f"{told}: too many for tables of counts, enough for directions")
+    return Suited(DEFAULT, f"{told}; tables of counts hold fewer than {MANY_NUMBERS}, and any number of labels")
