@@ -144,6 +144,8 @@ def test_a_record_is_the_same_to_the_last_bit_in_any_company(kernel: bool) -> No
     exact = (vectors.raw(columns, slice(0, 1000)).astype(np.float64) - centre) @ turn
     if not kernel:
         assert np.abs(exact - whole).max() < 1e-3
+
+
 CELLS = CellLengths(replace(PLAIN, cells=()), SCHEMA.domain, [(), ("c",), ("kind", "c")], np.array([0.0, 10.0, 20.0]))
 
 

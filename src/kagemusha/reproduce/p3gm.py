@@ -49,9 +49,13 @@ class Report:
         parts = [
             "# P3GM: the paper's tables and figures, and ours",
             f"Made by `{command}`, version {__version__}. (ε, δ) = (1, 10⁻⁵), add-remove adjacency (the paper: replace), "
-            f"simulated noise. Folds: {len(settings.folds)} of 10; runs: {settings.runs}; doubles a classifier learns from: at most "
+            f"simulated noise. Folds: {len(settings.folds)} of 10; runs: {settings.runs}, of nigao {max(settings.runs, settings.own_runs)}; doubles a classifier learns from: at most "
             f"{settings.rows:,}; passes of the networks that judge pictures: {settings.epochs}, the last one counts. "
-            + ("One fold and one run: differences of a point or two mean nothing. " if settings.name != "full" else "")
+            + (
+                "One fold, and one run of most: differences of a point or two mean nothing. "
+                if settings.name != "full"
+                else ""
+            )
             + f"Credit: {self.credit or 'not run'}. Numbers are judged as the schema codes them, those of real rows too.",
             "`p3gm`, `ae` and `pgm` take the target as the components of their mixture; `p3gm-joint` trains it along, as the paper "
             "does. `real` is no method but the people themselves. `vae`, `pgm` and `real` are not private. kage and privbayes see "

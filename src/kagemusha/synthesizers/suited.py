@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kagemusha.schema import Schema
 from kagemusha.schema.images import image_shape
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.registry import DEFAULT
 
 MANY_NUMBERS = 24

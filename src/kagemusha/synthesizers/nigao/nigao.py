@@ -23,7 +23,7 @@ from kagemusha.queries.record_vectors import Vectors
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.kage import Kage
 from kagemusha.synthesizers.nigao.cells import MOST_CLASSES, candidates, choose_cells
 from kagemusha.synthesizers.nigao.estimates import MEANS
