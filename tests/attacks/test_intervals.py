@@ -9,7 +9,7 @@ import pytest
 
 from kagemusha.attacks.game import Cell, Outcome
 from kagemusha.attacks.intervals import accuracy, area, clustered_mean, p_value, roc, true_rate, true_rates
-from kagemusha.attacks.verdict import findings, most_accuracy, verdict
+from kagemusha.attacks.verdict import Verdict, findings, most_accuracy, verdict
 from kagemusha.privacy.budget import Budget
 
 
@@ -80,3 +80,17 @@ def test_verdicts_say_what_the_plays_allow() -> None:
     words = verdict(findings(Outcome("m", {Cell("a", "b", "c"): normal(20, 1, 0.0, 1)}))).words
     assert "too weak to tell" in words
     assert most_accuracy(Budget(math.log(3), 1e-12)) == pytest.approx(0.75)
+
+
+def test_beside_a_promise_about_one_many_together_are_told_apart() -> None:
+    def judged(mu: float) -> Verdict:
+        scores = {
+            Cell("adaptive", "onehot/sd", "neighbour"): normal(1500, 1, 0.0, 1),
+            Cell("adaptive×50", "onehot/sd", "neighbour"): normal(1500, 1, mu, 2),
+        }
+        promise = Budget(1.0, 1e-6)
+        return verdict(findings(Outcome("made", scores), budget=promise), promise)
+
+    assert judged(4.0).kind == "quiet"
+    assert "50 adaptive targets at once are found" in judged(4.0).words
+    assert "at once" not in judged(0.0).words

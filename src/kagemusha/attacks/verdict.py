@@ -91,9 +91,11 @@ class Verdict:
 def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     """In words. The risk of a false alarm is shared out over all attacks that were tried (Holm would gain little)."""
     promised = budget if budget is not None and budget.is_finite else None
-    if promised is not None:
+    more = ""
+    if promised is not None and any(f.cell.alone for f in found):
         # a promise about one person says less about ten: it is judged by single targets
-        found = [f for f in found if f.cell.alone] or found
+        more = _several([f for f in found if not f.cell.alone], len(found))
+        found = [f for f in found if f.cell.alone]
     tried = max(1, len(found))
     worst = max(found, key=lambda f: (f.accuracy.low, -f.p))
     where = f"{worst.cell.inference} on the {worst.cell.target} target"
@@ -110,7 +112,7 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     if worst.p < RISK / tried:
         words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. "
         words += _within(worst, promised)
-        return Verdict("leaks", words.strip())
+        return Verdict("leaks", (words + more).strip())
     widest = 0.5 + max(f.accuracy.high - f.accuracy.low for f in found) / 2  # what could go unseen
     trainings = len(worst.scores)
     if widest > 0.5 + 2 * SEEN:
@@ -119,12 +121,24 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
             f"No attack did better than guessing, but these were too weak to tell: {trainings:,} independent trainings leave room "
             f"for an accuracy of {100 * widest:.0f} %. About {needed:,} would show an advantage of {100 * SEEN:.0f} points."
         )
-        return Verdict("weak", words.strip())
+        return Verdict("weak", words + more)
     words += (
         f"No attack did better than guessing; the best ({where}) is right in {_percent(worst.accuracy)}. "
         "Attacks that fail prove nothing: others may not."
     )
-    return Verdict("quiet", words.strip())
+    return Verdict("quiet", words + more)
+
+
+def _several(found: Sequence[Finding], tried: int) -> str:
+    """What is said of targets hidden together beside a promise about one person, if they are found at all."""
+    worst = min(found, key=lambda f: (f.p, -f.accuracy.value), default=None)
+    if worst is None or worst.p >= RISK / tried:
+        return ""
+    kind, _, count = worst.cell.target.partition("×")
+    return (
+        f" {count} {kind} targets at once are found: {worst.cell.inference} is right in {_percent(worst.accuracy)}. "
+        "The promise is about one person; many together are found sooner."
+    )
 
 
 def _within(one: Finding, promised: Budget | None) -> str:

@@ -58,7 +58,9 @@ class Sizes:
     """Trainings, tables from each, and trainings of the attacker's own, of each world."""
 
 
-QUICK = Sizes(stat=2, exact=2, onehot=1, noisy=(3, 2), many=4, ours=3, together=2, learners=1, counts=(1, 10, 50))
+QUICK = Sizes(
+    stat=2, exact=2, onehot=1, noisy=(3, 2), many=4, ours=3, together=2, learners=1, counts=(1, 10, 50), ctgan=(2, 1, 1)
+)
 FULL = Sizes(stat=500, onehot=50, together=50, noisy=(60, 8), many=300, ours=100, learners=5, ctgan=(15, 20, 15))
 
 
