@@ -41,13 +41,12 @@ LEAKS = {
 def test_planted_leaks_are_found(name: str) -> None:
     """At a false alarm rate of 5 %: in 19 of 20 games at least. The honest twin raises an alarm in 4 of 20 at most (binomial, 99.7 %)."""
     broken, honest, attack = LEAKS[name]
-    # noise is slow: the domain's games are fewer
-    games = 20 if isinstance(broken, Drawn) else 5
+    # noise is slow: the domain's games are shorter
     rules = RULES if isinstance(broken, Drawn) else Rules(trainings=16, references=1, rows=60)
-    found = [p_value(scores(broken, attack, seed, rules)) < 0.05 for seed in range(games)]
-    assert np.mean(found) >= 0.95
-    alarms = [p_value(scores(honest, attack, seed, rules)) < 0.05 for seed in range(games)]
-    assert sum(alarms) <= (4 if games == 20 else 2)
+    found = [p_value(scores(broken, attack, seed, rules)) < 0.05 for seed in range(20)]
+    assert sum(found) >= 19
+    alarms = [p_value(scores(honest, attack, seed, rules)) < 0.05 for seed in range(20)]
+    assert sum(alarms) <= 4
 
 
 def held(games: int) -> int:

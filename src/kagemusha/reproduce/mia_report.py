@@ -26,7 +26,7 @@ def markdown(results: Results, found: Sequence[Claim], command: str, sizes: Size
     """The page that goes beside the figures."""
     parts = [
         "# Membership inference: the paper's figure and tables, and ours",
-        f"Made by `{command}` on Adult's complete rows, all 15 columns. Intervals are 95 %, over independent trainings (over tables where a fit draws nothing at random). "
+        f"Made by `{command}` on Adult's complete rows, all 15 columns. Intervals are 95 %, over independent trainings (over tables where a fit draws nothing at random), for the comparison tables that the attacker happened to make. "
         f"Distances are taken in `onehot/sd`, those of STAT in `codes/raw` without fnlwgt, unless a table says otherwise; the claims judge means and covariances in the latter, which fits the paper's footnote. {paper.CHOICES}",
         _played(results),
         "## The twelve claims",
