@@ -45,6 +45,8 @@ def test_false_alarms_are_as_rare_as_they_say() -> None:
     alarms = [p_value(normal(40, 1, 0.0, seed)) < 0.05 for seed in range(600)]
     assert np.mean(alarms) < 0.075
     assert p_value(normal(40, 1, 2.0, 0)) < 1e-6
+    few = [p_value(normal(4, 1, 0.0, seed)) < 0.05 for seed in range(600)]
+    assert np.mean(few) < 0.06  # Student's alone is wrong for four trainings
 
 
 def test_trainings_that_all_agree_still_leave_doubt() -> None:
@@ -74,6 +76,9 @@ def test_verdicts_say_what_the_plays_allow() -> None:
     promise = Budget(1.0, 1e-6)
     assert _verdict(0.0, 1500, promise) == "quiet"
     assert _verdict(0.0, 20, promise) == "weak"
+    lucky = np.where(np.arange(8).reshape(4, 2, 1) % 2, 1.0, -1.0)  # all right but one: 87.5 % (47.3 – 99.7)
+    lucky[0, 1] = -1.0
+    assert verdict(findings(Outcome("made", {Cell("a", "b", "c"): lucky}))).kind == "weak"
     assert _verdict(1.0, 300, None) == "leaks"
     assert _verdict(4.0, 300, promise) == "broken"
     assert _verdict(4.0, 300, promise, target="adaptive×50") == "leaks"  # a promise about one, not about fifty

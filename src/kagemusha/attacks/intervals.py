@@ -114,7 +114,10 @@ def true_rates(scores: FloatArray, *, level: float = 0.95, seed: int = 0) -> dic
 
 
 def p_value(scores: FloatArray, *, exact_fit: bool = False) -> float:
-    """One-sided: how likely at least this many right answers are if the attacker guesses, by trainings."""
+    """One-sided: how likely at least this many right answers are if the attacker guesses, by trainings.
+
+    Where every trial is one answer, never less than the exact probability for so many coins.
+    """
     from scipy.stats import binomtest, t
 
     clusters = right(scores)
@@ -125,4 +128,8 @@ def p_value(scores: FloatArray, *, exact_fit: bool = False) -> float:
     if spread < 1e-12:
         # all trainings agree: as surprising as so many coins that fall alike
         return float(binomtest(round(mean * len(clusters)), len(clusters), alternative="greater").pvalue)
-    return float(t.sf((mean - 0.5) / (spread / math.sqrt(len(clusters))), len(clusters) - 1))
+    found = float(t.sf((mean - 0.5) / (spread / math.sqrt(len(clusters))), len(clusters) - 1))
+    if exact_fit or scores.shape[2] == 1:
+        coins = 2 * len(clusters)
+        found = max(found, float(binomtest(round(mean * coins), coins, alternative="greater").pvalue))
+    return found

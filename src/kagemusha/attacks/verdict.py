@@ -109,7 +109,7 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
                 f"μ ≥ {one.bound.mu:.3g}, more than {promised.in_words()} allows.",
             )
     words = _allowance(promised) + " "
-    if worst.p < RISK / tried:
+    if worst.p < RISK / tried and worst.accuracy.low > 0.5:
         words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. "
         words += _within(worst, promised)
         return Verdict("leaks", (words + more).strip())
@@ -132,7 +132,7 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
 def _several(found: Sequence[Finding], tried: int) -> str:
     """What is said of targets hidden together beside a promise about one person, if they are found at all."""
     worst = min(found, key=lambda f: (f.p, -f.accuracy.value), default=None)
-    if worst is None or worst.p >= RISK / tried:
+    if worst is None or worst.p >= RISK / tried or worst.accuracy.low <= 0.5:
         return ""
     kind, _, count = worst.cell.target.partition("×")
     return (
