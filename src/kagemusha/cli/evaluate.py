@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kagemusha.cli.options import JsonOption, check_seed
-from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
+
+if TYPE_CHECKING:
+    from kagemusha.schema import Schema
 
 
 def evaluate(
     real: Annotated[Path, typer.Argument(help="The real table: a CSV or Parquet file.", show_default=False)],
     synthetic: Annotated[Path, typer.Argument(help="The synthetic table.", show_default=False)],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema file (TOML).", show_default=False)],
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            "-s",
+            help="The schema file (TOML); by default, or if it leaves facts open, the schema.toml beside the synthetic table.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Report to write; by default NAME-INTERNAL.html here, never in the release."),
@@ -53,7 +64,6 @@ def evaluate(
     from kagemusha.evaluation.report import refuse_beside_release, write_report
     from kagemusha.evaluation.summary import figures, sentences, verdict
     from kagemusha.models.model import load_model
-    from kagemusha.schema import Schema
 
     path = out or Path(f"{synthetic.stem}-INTERNAL.html")
     if path.suffix.lower() not in (".html", ".htm"):
@@ -66,7 +76,7 @@ def evaluate(
         raise UsageError(f"--degree must be at least 1, got {degree}")
     if not force:
         refuse_beside_release(path)
-    declared = Schema.load(schema)
+    declared = _schema_for(schema, synthetic)
     loaded = load_model(model) if model is not None else None
     with progress_bar(quiet=as_json) as progress:
         found = run(
@@ -92,3 +102,23 @@ def evaluate(
     say_table("", ["measure", "value", "meaning"], [[f.name, f.value, f.meaning] for f in figures(found)])
     say(f"[bold]{plain(path)}[/]")
     say(f"[red]{INTERNAL}[/]")
+
+
+def _schema_for(given: Path | None, synthetic: Path) -> Schema:
+    """The schema that the doubles follow: what discovery closed is written beside them."""
+    from kagemusha.certificate.inventory import SCHEMA
+    from kagemusha.schema import Schema
+
+    beside = synthetic.parent / SCHEMA
+    if given is None and not beside.exists():
+        raise UsageError(f"--schema is needed: there is no {SCHEMA} beside {synthetic}")
+    declared = Schema.load(beside if given is None else given)
+    open_facts = declared.open_facts()
+    if not open_facts:
+        return declared
+    if not beside.exists():
+        raise UsageError(
+            f"{given} leaves {open_facts[0]} open; give the schema that was written with the doubles, {SCHEMA} in their folder"
+        )
+    warn(f"{given} leaves {open_facts[0]} open; {beside} says what was found, and is used")
+    return Schema.load(beside)

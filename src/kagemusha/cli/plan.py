@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, Options, check_rows, parse_options
-from kagemusha.cli.output import plain, say, say_json, say_table
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.cli.synth import SuitedMethod
+from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 
 if TYPE_CHECKING:
+    from kagemusha.planning.wanted import Solved
     from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
-    from kagemusha.schema import Unit
+    from kagemusha.schema import Schema, Unit
+    from kagemusha.synthesizers.protocol import Synthesizer
 
 
 def plan(
@@ -26,10 +31,34 @@ def plan(
     method: SuitedMethod = None,
     option: Options = None,
     rows: Annotated[int | None, typer.Option(help="Roughly how many rows the table has, if that is public.")] = None,
+    discover: Annotated[
+        float | None, typer.Option(help="Share of the budget for what the schema leaves open, as for `synth`.")
+    ] = None,
+    error: Annotated[
+        float | None,
+        typer.Option(
+            help="A wanted error of two-way tables, such as 0.05: which ε brings it? Tried out on a stand-in."
+        ),
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(help="With --error: the pairs that matter, such as age,ward. Repeatable; by default all pairs."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --error: the stand-in. A released model (model.kage), or a PUBLIC table of this schema; by default one "
+            "is made up."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what a release will cost: budget split, memory, time, expected error. Reads no data, spends nothing."""
+    """Tell what a release will cost: budget split, memory, time, expected error. Reads no private data, spends nothing.
+
+    With --error it answers the other way round: which ε for 5 % error on these pairs?
+    """
     from kagemusha.certificate.consequence import in_words
+    from kagemusha.planning.forecast import closed, forecast
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
@@ -37,57 +66,151 @@ def plan(
     from kagemusha.synthesizers.suited import suited
 
     check_rows(rows)
+    if error is None and (pairs or like):
+        raise UsageError(
+            "--pairs and --like go with --error: they say whose error is wanted, and on what it is tried out"
+        )
     declared = Schema.load(schema)
+    open_facts = declared.open_facts()
+    _check_discover(schema, discover, [str(fact) for fact in open_facts])
+    complete = closed(declared) if open_facts else declared
     budget = Budget(epsilon, delta, Adjacency.named(adjacency), declared.unit.max_rows)
     chosen = None if method else suited(declared)
     method = method or suited(declared).method
     synthesizer = create(method, **parse_options(option))
-    cost = synthesizer.plan(declared.domain, budget)
-    schedule = synthesizer.schedule(declared.domain, budget)
+    solved = None
+    if error is not None:
+        solved = _solve(synthesizer, complete, budget, error, pairs or [], rows, like, quiet=as_json)
+        budget = Budget(solved.epsilon, delta, budget.adjacency, budget.rows)
+    cost = synthesizer.plan(complete.domain, budget)
+    schedule = synthesizer.schedule(complete.domain, budget)
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
-    error = None if cost.error is None or not rows else cost.error / rows
+    told = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
     if as_json:
         say_json(
             {
                 "method": method,
                 "why": "" if chosen is None else chosen.why,
-                "budget": {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
+                "budget": {"epsilon": budget.epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
                 "accounting": synthesizer.accounting,
                 "total": limit.total,
-                "split": dict(cost.steps),
+                "split": dict(told.steps),
                 "cells": cost.cells,
-                "megabytes": cost.megabytes,
-                "seconds": cost.seconds,
-                "error": error,
+                "megabytes": told.megabytes,
+                "seconds": told.seconds,
+                "phases": {phase.name: phase.seconds for phase in told.phases},
+                "rows": told.rows,
+                "error": told.error,
+                "solved": None if solved is None else asdict(solved),
                 "derived": [str(fact) for fact in declared.derived_facts()],
+                "open": [str(fact) for fact in open_facts],
             }
         )
         return
+    if solved is not None and error is not None:
+        _say_solved(solved, error, like)
     say(f"[bold]{method}[/]: {synthesizer.summary}")
     if chosen is not None:
         say(f"Why         {plain(chosen.why)} (--method takes another one)")
-    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in cost.steps])
+    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in told.steps])
+    about = f"{told.rows:,} rows" + ("" if rows else " (--rows N for yours)")
+    taken = [[phase.name, _duration(phase.seconds)] for phase in told.phases]
+    say_table(
+        f"Time, at most about, for {about}", ["part", "CPU time"], [*taken, ["all of it", _duration(told.seconds)]]
+    )
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
-    say(
-        f"Columns     {len(declared.domain)} ({plain(', '.join(declared.domain.names[:8]))}{', …' if len(declared.domain) > 8 else ''})"
-    )
-    say(f"Model       at most {cost.cells:,} cells, about {cost.megabytes:.0f} MB of memory")
-    say(f"Time        up to about {_duration(cost.seconds)}")
-    if error is not None:
-        say(f"Error       two-way tables off by about {100 * min(error, 2.0):.1f}% of {rows:,} rows, from noise alone")
-    elif cost.error is not None:
+    names = complete.domain.names
+    say(f"Columns     {len(names)} ({plain(', '.join(names[:8]))}{', …' if len(names) > 8 else ''})")
+    say(f"Memory      at most about {told.megabytes:,.0f} MB; the model has up to {cost.cells:,} cells")
+    if told.error is not None:
         say(
-            f"Error       two-way tables off by about {cost.error:,.0f} records in all, from noise alone (--rows N for a share)"
+            f"Error       two-way tables off by about {100 * told.error:.1f} % of {rows:,} rows ({50 * told.error:.1f} of 100 doubles in "
+            "a wrong cell), as in tables of this shape; more or less as columns depend on each other"
+        )
+    elif cost.error is not None:
+        say("Error       --rows N tells what error to expect")
+    if open_facts:
+        say(
+            f"Open        {len(open_facts)} facts are found in the data, with {100 * (discover or 0):g} % of the budget; until then columns "
+            "are taken to have typical sizes"
         )
     derived = declared.derived_facts()
     if derived:
         say(
             f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {plain(schema)}`"
         )
-    say("Nothing was read and nothing was spent.")
+    say(
+        "Nothing was read and nothing was spent." if like is None else "No private data was read and nothing was spent."
+    )
+
+
+def _check_discover(schema: Path, discover: float | None, open_facts: list[str]) -> None:
+    if discover is not None and not 0 < discover < 1:
+        raise UsageError(f"--discover must be greater than 0 and less than 1, got {discover}")
+    if discover is not None and not open_facts:
+        raise UsageError(f"--discover {discover:g} has nothing to find: {schema} leaves no categories or bounds open")
+    if discover is None and open_facts:
+        shown = ", ".join(open_facts[:5]) + (", …" if len(open_facts) > 5 else "")
+        raise UsageError(
+            f"{len(open_facts)} facts of {schema} are open ({shown}): say what share of the budget shall find them, as in "
+            f"`kagemusha plan {shlex.quote(str(schema))} --discover 0.05`"
+        )
+
+
+def _solve(
+    synthesizer: Synthesizer,
+    schema: Schema,
+    budget: Budget,
+    wanted: float,
+    pairs: list[str],
+    rows: int | None,
+    like: Path | None,
+    *,
+    quiet: bool,
+) -> Solved:
+    """Try the method out on a stand-in until the error is the wanted one."""
+    import numpy as np
+
+    from kagemusha.evaluation.tables import read_table
+    from kagemusha.models.model import load_model
+    from kagemusha.planning.wanted import MOST_ROWS, made_up, pairs_of, solve_epsilon
+    from kagemusha.quality.projectable import CodedTable, same_columns
+
+    if not 0 < wanted < 2:
+        raise UsageError(f"--error must be greater than 0 and less than 2 (a share of records, L1), got {wanted:g}")
+    if rows is None and like is None:
+        raise UsageError(
+            "--error needs --rows: the same noise is a small error in a long table and a large one in a short one"
+        )
+    chosen = pairs_of(schema.domain, pairs)
+    rng = np.random.default_rng(0)
+    with progress_bar(quiet=quiet) as progress:
+        progress("making a stand-in", 0.0)
+        if like is None:
+            codes = made_up(schema, min(rows or 0, MOST_ROWS), rng=rng)
+        elif like.suffix == ".kage":
+            model = load_model(like)
+            same_columns(model, CodedTable.of_codes(schema, np.zeros((1, len(schema.domain)), dtype=np.int64)))
+            codes = model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng)
+        else:
+            table = read_table(like, schema).sampled(rows, rng)
+            codes = np.stack(table.columns, axis=1).astype(np.int64)
+        return solve_epsilon(synthesizer, schema, codes, budget, wanted, chosen, progress=progress)
+
+
+def _say_solved(solved: Solved, wanted: float, like: Path | None) -> None:
+    stand_in = "a made-up table of this schema" if like is None else plain(like.name)
+    if solved.reached:
+        say(f"[bold]ε = {solved.epsilon:g}[/] for an error of {100 * wanted:g} %, tried out on {stand_in}:")
+    else:
+        say(
+            f"[bold]No ε in reach[/] brings an error of {100 * wanted:g} % on {stand_in}; nearest, ε = {solved.epsilon:g}:"
+        )
+    tried = [[f"{epsilon:.3g}", f"{100 * error:.2f} %"] for epsilon, error in solved.tried]
+    say_table("", ["ε tried", "error"], tried)
 
 
 def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
@@ -116,5 +239,5 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{max(1, round(seconds))} s"
+        return f"{max(0.1, seconds):.1f} s"
     return f"{seconds / 60:.0f} min"

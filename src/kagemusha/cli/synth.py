@@ -277,6 +277,7 @@ def sample(
     from kagemusha.models.model import load_model
     from kagemusha.models.stream import stream
     from kagemusha.models.table_file import find_formulas, write_tables
+    from kagemusha.quality.group import drawn_group
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
@@ -294,7 +295,11 @@ def sample(
         written = write_tables(drawn, out, safe=spreadsheet_safe)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(loaded.schema).in_words())
+    group = None if where is None else drawn_group(loaded, where)
     if as_json:
-        say_json({"file": str(out), "rows": written})
+        told = None if group is None else {"people": group.size, "off by at most": group.error}
+        say_json({"file": str(out), "group": told, "rows": written})
     else:
         say(f"{plain(out)}: {written:,} doubles")
+        if group is not None:
+            say(f"The group: {plain(group.words)}.")

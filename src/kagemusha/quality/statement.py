@@ -64,6 +64,12 @@ def to_json(expected: ExpectedError) -> str:
             "use with care": f"upper end at most {CARE}",
             "do not use": "upper end above",
         },
+        "groups": {
+            "what": "from this many people on, a group's count is right to within 10 % in nine of ten cases, for half of the columns "
+            "or pairs; null: for fewer than half of them",
+            "by one column": _rounded(expected.right_from(1)),
+            "by two columns": _rounded(expected.right_from(2)),
+        },
         "columns": [_interval(i) for i in expected.columns],
         "pairs": [_interval(i) for i in expected.pairs],
     }
@@ -77,7 +83,13 @@ def _interval(one: ErrorInterval) -> dict[str, Any]:
         "high": float(f"{one.high:.4g}"),
         "verdict": one.verdict,
         "known from": one.known_from,
+        "groups right from": _rounded(one.right_from),
+        "people in such groups": float(f"{one.share:.3g}"),
     }
+
+
+def _rounded(size: float | None) -> int | None:
+    return None if size is None else math.ceil(size)
 
 
 def page(model: Model, expected: ExpectedError) -> str:
@@ -95,12 +107,43 @@ def page(model: Model, expected: ExpectedError) -> str:
         measured=MEASURED,
         compared=COMPARED,
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
+        groups=groups_in_words(expected),
+        sized=sized_verdict,
         known=IN_WORDS,
         level=round(100 * LEVEL),
         use=50 * USE,
         care=50 * CARE,
     )
     return rendered
+
+
+def groups_in_words(expected: ExpectedError) -> list[str]:
+    """From which size on groups can be counted, for people."""
+    found = []
+    for width, what, members in ((1, "one column", expected.columns), (2, "two columns", expected.pairs)):
+        if not members:
+            continue
+        none = sum(one.right_from is None for one in members)
+        size = expected.right_from(width)
+        name = "column" if width == 1 else "pair"
+        words = (
+            f"Groups by {what}: for fewer than half of the {name}s is there a group known to be right to within 10 %"
+            if size is None
+            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} people (the "
+            f"middle one of {len(members):,} {name}s)"
+        )
+        found.append(
+            words + (f"; {none:,} {name}{'s have' if none > 1 else ' has'} no such group." if none and size else ".")
+        )
+    return found
+
+
+def sized_verdict(one: ErrorInterval) -> str:
+    """A pair's verdict given the size of its groups."""
+    if one.right_from is None:
+        return f"{one.verdict}; no single group" if one.verdict != VERDICTS[2] else one.verdict
+    but = ", but for" if one.verdict == VERDICTS[2] else ";"
+    return f"{one.verdict}{but} groups of {math.ceil(one.right_from):,} or more"
 
 
 def all_pairs(expected: ExpectedError) -> int:
@@ -126,13 +169,17 @@ def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
     count = len(names)
     cell = max(9.0, min(30.0, 430 / max(1, count)))
     # room for the longest name beside the map, and for it turned by 60° below
-    longest = 6.2 * max(len(shorten(name, 18)) for name in names)
+    longest = 7.2 * max(len(shorten(name, 18)) for name in names)
     left, top = max(40.0, longest + 8), 6.0
     parts = []
     for i, row in enumerate(names):
-        parts.append(text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(row, 18), anchor="end", size=min(11, cell)))
+        parts.append(
+            text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(row, 18), anchor="end", size=min(13, cell + 2))
+        )
         under = left + cell * (i + 0.5) + 3.5
-        parts.append(text(under, top + cell * count + 7, shorten(row, 18), anchor="end", size=min(11, cell), turn=-60))
+        parts.append(
+            text(under, top + cell * count + 7, shorten(row, 18), anchor="end", size=min(13, cell + 2), turn=-60)
+        )
         for j, other in enumerate(names):
             found = verdicts.get((row, other)) or verdicts.get((other, row))
             x, y = left + cell * j, top + cell * i

@@ -68,11 +68,11 @@ def heat_map(names: Sequence[str], values: FloatArray, alt: str, *, most: float,
     """A square of shades, one cell a pair, with its scale below."""
     count = len(names)
     cell = max(9.0, min(34.0, 430 / max(1, count)))
-    side, left, top = cell * count, 112.0, 6.0
+    side, left, top = cell * count, 134.0, 6.0
     parts = []
     for i in range(count):
         parts.append(
-            text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(names[i], 18), anchor="end", size=min(11, cell))
+            text(left - 5, top + cell * (i + 0.5) + 3.5, shorten(names[i], 18), anchor="end", size=min(13, cell + 2))
         )
         parts.append(
             text(
@@ -80,7 +80,7 @@ def heat_map(names: Sequence[str], values: FloatArray, alt: str, *, most: float,
                 top + side + 7,
                 shorten(names[i], 18),
                 anchor="end",
-                size=min(11, cell),
+                size=min(13, cell + 2),
                 turn=-60,
             )
         )
@@ -91,7 +91,7 @@ def heat_map(names: Sequence[str], values: FloatArray, alt: str, *, most: float,
             value = float(values[i, j])
             title = f"{names[i]} × {names[j]}: {shown.format(value)}"
             parts.append(rect(left + cell * j, top + cell * i, cell - 1, cell - 1, shade(value, most), title))
-    bottom = top + side + 100
+    bottom = top + side + 118
     for step in range(40):
         parts.append(rect(left + step * side / 40, bottom, side / 40 + 0.5, 9, shade(step, 39)))
     parts.append(text(left, bottom + 21, shown.format(0.0)))

@@ -1,0 +1,168 @@
+"""What `plan` says beforehand against what `synth` then takes, in CPU seconds and peak memory of a process of its own.
+
+    python benchmarks/plan_vs_actual.py [TABLE…] [--out benchmarks/results/plan.md]
+
+Constants of the forecast were set on the tables marked *set*; the others were looked at only to report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+if "--write" in sys.argv:  # what measures stays small: a child's peak memory is at least what its parent had
+    import numpy as np
+    import pandas as pd
+
+    from kagemusha.schema import Category, Integer, Schema
+    from tables import TABLES as REAL
+else:
+    REAL = dict.fromkeys(("adult", "adult-wide", "bank"))
+
+COMMAND = [sys.executable, "-c", "from kagemusha.cli import main; main()"]
+
+PHASES = """
+import json, resource, sys, time
+from pathlib import Path
+import kagemusha.door as door
+from kagemusha.schema import Schema
+marks = []
+def mark(what, done):
+    marks.append((what, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+data, schema, epsilon, out = sys.argv[1:5]
+mark("imports", 0)
+model = door.fit("kage", data, float(epsilon), schema=schema, ledger=out + ".db", progress=mark)
+mark("fitted", 1)
+door.publish(model, out, ledger=out + ".db", file_kind=Path(data).suffix[1:], progress=mark)
+mark("end", 1)
+print(json.dumps(marks))
+"""
+
+
+def made(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]]:
+    """Columns that follow five hidden kinds of people, with codes of falling frequency."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 5, rows)
+    columns = []
+    for size in sizes:
+        shares = (1.0 / np.arange(1, size + 1)) ** rng.uniform(0.3, 1.3)
+        orders = np.stack([rng.permutation(size) if rng.random() < 0.6 else np.arange(size) for _ in range(5)])
+        columns.append(orders[kind, rng.choice(size, rows, p=shares / shares.sum())])
+    return np.column_stack(columns), list(sizes)
+
+
+def numeric(name: str, columns: int, bins: int) -> tuple[np.ndarray, list[int]]:
+    """A real table of measurements, in even bins between its ends."""
+    frame = pd.read_parquet(Path(os.environ["KAGEMUSHA_DATA"]) / f"{name}.parquet")
+    values = frame.select_dtypes("number").iloc[:, :columns].to_numpy(float)
+    low, high = values.min(axis=0), values.max(axis=0)
+    return np.clip((bins * (values - low) / np.maximum(high - low, 1e-9)).astype(int), 0, bins - 1), [bins] * columns
+
+
+TABLES = {
+    "adult": (REAL["adult"], "set"),
+    "adult-wide": (REAL["adult-wide"], "told"),
+    "bank": (REAL["bank"], "told"),
+    "esr": (lambda: numeric("esr", 60, 8), "set"),
+    "creditcard": (lambda: numeric("creditcard_sample", 29, 16), "told"),
+    "2k x 5": (lambda: made(2_000, [2, 3, 5, 8, 10], 1), "set"),
+    "200k x 12": (lambda: made(200_000, [2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 50], 2), "set"),
+    "1M x 6": (lambda: made(1_000_000, [2, 5, 10, 20, 40, 80], 3), "told"),
+    "20k x 100": (lambda: made(20_000, [2 + i % 12 for i in range(100)], 4), "set"),
+    "50k x 8, 30k codes": (lambda: made(50_000, [30_000, 10, 50, 5, 200, 7, 12, 3], 5), "set"),
+    "10k x 40": (lambda: made(10_000, [16] * 40, 6), "told"),
+    "5k x 20": (lambda: made(5_000, [32] * 20, 7), "set"),
+    "300k x 20": (lambda: made(300_000, [2 + i for i in range(20)], 8), "told"),
+    "100k x 10, 5k codes": (lambda: made(100_000, [5_000, 1_000, 2, 2, 8, 20, 30, 5, 9, 4], 9), "told"),
+}
+
+
+def write(name: str, folder: Path) -> None:
+    """The table as a file, and its schema; prints the file's name and its rows."""
+    codes, sizes = TABLES[name][0]()
+    names = [f"c{i}" for i in range(len(sizes))]
+    kind = "parquet" if len(codes) >= 250_000 else "csv"
+    table = folder / f"table.{kind}"
+    frame = pd.DataFrame(codes, columns=names)
+    if kind == "csv":
+        frame.to_csv(table, index=False)
+    else:
+        frame.to_parquet(table)
+    columns = [
+        Integer(n, lower=0, upper=s - 1) if i % 2 and s < 1000 else Category(n, categories=tuple(range(s)))
+        for i, (n, s) in enumerate(zip(names, sizes, strict=True))
+    ]
+    Schema(columns).save(folder / "table.toml")
+    print(table.name, len(codes))
+
+
+def measured(arguments: list[str], folder: Path) -> tuple[float, float, str]:
+    """CPU seconds, peak megabytes and output of a process of its own."""
+    with (folder / "told").open("wb") as told:
+        child = subprocess.Popen(arguments, cwd=folder, stdout=told)
+        _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"{arguments} failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, (folder / "told").read_text()
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=list(TABLES))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--phases", action="store_true", help="show what each part of the work took, instead")
+    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.write:
+        write(given.tables[0], given.write)
+        return
+    lines = []
+    for name in given.tables or TABLES:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            written = [sys.executable, str(Path(__file__).resolve()), "--write", str(folder), name]
+            table, rows = subprocess.run(written, capture_output=True, text=True, check=True).stdout.split()
+            if given.phases:
+                *_, told = measured([sys.executable, "-c", PHASES, table, "table.toml", given.epsilon, "out"], folder)
+                print(json.dumps({"table": name, "phases": json.loads(told.splitlines()[-1])}), flush=True)
+                continue
+            asked = ["plan", "table.toml", "--rows", rows, "--epsilon", given.epsilon, "--json"]
+            plan = json.loads(measured([*COMMAND, *asked], folder)[2])
+            seconds, megabytes, _ = measured(
+                [*COMMAND, "synth", table, "--schema", "table.toml", "--epsilon", given.epsilon, "--out", "out"],
+                folder,
+            )
+        line = (name, TABLES[name][1], plan["seconds"], seconds, plan["megabytes"], megabytes)
+        print(*line, flush=True)
+        lines.append(line)
+    if given.out and lines:
+        given.out.write_text(report(lines))
+
+
+def report(lines: list[tuple[str, str, float, float, float, float]]) -> str:
+    """The table for the repository."""
+    time, memory = [line[2] / line[3] for line in lines], [line[4] / line[5] for line in lines]
+    head = (
+        "# What `plan` says, and what `synth` takes\n\n"
+        f"CPU seconds and peak memory of a process of its own, kage at ε = 1, load {os.getloadavg()[0]:.1f} (`benchmarks/plan_vs_actual.py`). "
+        "Constants were set on the tables marked *set* and looked at on the others.\n\n"
+        f"Time: planned / taken has the median {median(time):.2f}, from {min(time):.2f} to {max(time):.2f}; below what was taken on "
+        f"{sum(r < 1 for r in time)} of {len(lines)}. Memory: median {median(memory):.2f}, from {min(memory):.2f} to {max(memory):.2f}; below on "
+        f"{sum(r < 1 for r in memory)}.\n\n"
+        "| table | | planned s | taken s | planned MB | taken MB |\n| --- | --- | --- | --- | --- | --- |\n"
+    )
+    return head + "".join(
+        f"| {name} | {which} | {a:.1f} | {b:.1f} | {c:.0f} | {d:.0f} |\n" for name, which, a, b, c, d in lines
+    )
+
+
+if __name__ == "__main__":
+    main()

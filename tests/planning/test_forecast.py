@@ -1,0 +1,99 @@
+"""What is told before a release: every part of the work, an error that does not saturate, stand-ins for what is open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kagemusha.errors import UsageError
+from kagemusha.planning.forecast import CATEGORIES, closed, forecast
+from kagemusha.planning.wanted import made_up, mean_error, pairs_of, solve_epsilon
+from kagemusha.privacy.budget import Budget
+from kagemusha.quality.projectable import CodedTable
+from kagemusha.release.grid import BINS
+from kagemusha.schema import Category, Date, Integer, Real, Schema
+from kagemusha.sources.codes import CodesSource
+from kagemusha.synthesizers import create, fit
+
+
+def schema(columns: int, size: int) -> Schema:
+    return Schema([Category(f"c{i}", categories=tuple(range(size)), out_of_domain="clip") for i in range(columns)])
+
+
+def told(declared: Schema, rows: int, epsilon: float = 1.0, discover: float | None = None):  # type: ignore[no-untyped-def]
+    method, budget = create("kage"), Budget(epsilon)
+    cost = method.plan(declared.domain, budget)
+    return forecast(declared, method, cost, budget, rows=rows, discover=discover)
+
+
+def test_more_work_takes_longer_and_more_room() -> None:
+    small, long, wide = told(schema(6, 8), 10_000), told(schema(6, 8), 5_000_000), told(schema(60, 8), 10_000)
+    for larger in (long, wide):
+        assert larger.seconds > small.seconds
+        assert larger.megabytes > small.megabytes
+    assert [phase.name for phase in small.phases][1:] == [
+        "reading and counting",
+        "fitting",
+        "drawing and writing doubles",
+        "judging them",
+    ]
+
+
+def test_the_error_does_not_saturate() -> None:
+    errors = [told(schema(20, 32), 5_000, epsilon).error for epsilon in (0.03, 0.3, 3.0, 30.0)]
+    assert errors == sorted(errors, reverse=True)
+    assert len(set(errors)) == 4
+    assert errors[1] < 1
+    assert told(schema(20, 32), 5_000_000).error < told(schema(20, 32), 5_000).error
+
+
+def test_open_columns_get_stand_ins_of_typical_size() -> None:
+    open_schema = Schema(
+        [
+            Category("ward"),
+            Integer("age"),
+            Real("bmi", bins=5),
+            Date("seen", lower="2020-01-01"),
+            Category("x", categories=("a", "b")),
+        ]
+    )
+    complete = closed(open_schema)
+    assert not complete.open_facts()
+    sizes = dict(zip(complete.domain.names, complete.domain.sizes, strict=True))
+    assert sizes["ward"] == CATEGORIES + 1
+    assert (sizes["age"], sizes["bmi"]) == (BINS, 5)
+    assert complete["x"] == open_schema["x"]
+    found = told(complete, 10_000, discover=0.2)
+    assert found.steps[0] == ("discovery of categories and bounds", 0.2)
+    assert sum(share for _, share in found.steps) == pytest.approx(1)
+    assert found.error > told(complete, 10_000).error
+
+
+def test_the_solved_epsilon_brings_the_wanted_error_on_the_stand_in() -> None:
+    declared = schema(4, 5)
+    codes = made_up(declared, 4_000, rng=np.random.default_rng(1))
+    pairs = pairs_of(declared.domain, ["c0,c1", "c3, c2"])
+    assert pairs == [("c0", "c1"), ("c2", "c3")]
+    solved = solve_epsilon(create("kage"), declared, codes, Budget(1.0), 0.06, pairs)
+    assert solved.reached
+    table = CodedTable.of_codes(declared, codes)
+    errors = []
+    for seed in range(20, 26):
+        source = CodesSource(declared, table.columns)
+        model = fit(create("kage"), source, Budget(solved.epsilon), simulation=seed)
+        doubles = CodedTable.of_codes(declared, model.sample_codes(4_000, rng=np.random.default_rng(seed)))
+        errors.append(mean_error(table, doubles, pairs))
+    assert np.mean(errors) == pytest.approx(0.06, rel=0.25)
+
+
+def test_an_error_out_of_reach_is_told_so() -> None:
+    declared = schema(3, 4)
+    codes = made_up(declared, 50, rng=np.random.default_rng(1))
+    solved = solve_epsilon(
+        create("independent"), declared, codes, Budget(1.0), 1e-4, pairs_of(declared.domain, []), seeds=1
+    )
+    assert not solved.reached
+    with pytest.raises(UsageError, match="age,ward"):
+        pairs_of(declared.domain, ["c0"])
+    with pytest.raises(UsageError, match="no column named"):
+        pairs_of(declared.domain, ["c0,zz"])
