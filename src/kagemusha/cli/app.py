@@ -19,6 +19,7 @@ from kagemusha.cli import (
     ledger,
     plan,
     reproduce,
+    sample,
     schema,
     sign,
     synth,
@@ -63,7 +64,7 @@ def _root(
 app.add_typer(schema.app, name="schema")
 app.command("plan")(plan.plan)
 app.command("synth")(synth.synth)
-app.command("sample")(synth.sample)
+app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
 app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")

@@ -1,4 +1,4 @@
-"""`synth` and `sample`: at and after the release."""
+"""`synth`: the release."""
 
 from __future__ import annotations
 
@@ -254,52 +254,3 @@ def _whole_without_quality(folder: Path, progress: Progress) -> Iterator[Progres
                 "pays nothing again"
             )
         raise
-
-
-def sample(
-    model: Annotated[Path, typer.Argument(help="A model file (model.kage).", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.", show_default=False)],
-    rows: Annotated[
-        int | None, typer.Option(help="How many doubles; by default as many as the table had people.")
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(help="Only doubles for whom this holds, drawn exactly: \"age > 60 and sex = 'F'\"."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="For a reproducible table; sampling reads no private data.")] = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Draw more doubles from a released model. Costs no privacy and may be repeated."""
-    import numpy as np
-
-    from kagemusha.models.model import load_model
-    from kagemusha.models.stream import stream
-    from kagemusha.models.table_file import find_formulas, write_tables
-    from kagemusha.quality.group import drawn_group
-
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
-    if out.exists() and not force:
-        raise UsageError(f"{out} already exists; choose another --out or add --force to replace it")
-    check_rows(rows)
-    check_seed(seed)
-    if where is not None and not where.strip():
-        raise UsageError("--where is empty; leave it out to draw from everybody")
-    kind = out.suffix.lower().removeprefix(".")
-    require_csv(kind, spreadsheet_safe)
-    loaded = load_model(model)
-    with progress_bar(quiet=as_json) as progress:
-        drawn = stream(loaded, rows, rng=np.random.default_rng(seed), where=where, progress=progress)
-        written = write_tables(drawn, out, safe=spreadsheet_safe)
-    if not spreadsheet_safe and kind == "csv":
-        warn(find_formulas(loaded.schema).in_words())
-    group = None if where is None else drawn_group(loaded, where)
-    if as_json:
-        told = None if group is None else {"people": group.size, "off by at most": group.error}
-        say_json({"file": str(out), "group": told, "rows": written})
-    else:
-        say(f"{plain(out)}: {written:,} doubles")
-        if group is not None:
-            say(f"The group: {plain(group.words)}.")
