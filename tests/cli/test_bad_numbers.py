@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kagemusha.cli import account, compare, evaluate, generation, plan, synth
+from kagemusha.cli import account, compare, evaluate, generation, plan, sample, synth
 from kagemusha.cli.options import check_rows, check_seed
 from kagemusha.errors import DataError, OutputError, UsageError
 from kagemusha.files import write_whole
@@ -88,7 +88,7 @@ def test_plan(patients: Path, tmp_path: Path) -> None:
 )
 def test_sample(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        synth.sample(tmp_path / "model.kage", out=tmp_path / "more.csv", **change)
+        sample.sample(tmp_path / "model.kage", out=tmp_path / "more.csv", **change)
 
 
 def test_a_model_has_a_longest_table(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
