@@ -19,7 +19,7 @@ from playwright import sync_api as playwright
 from kagemusha.annotation.store import Store
 from kagemusha.models.table_file import write_table
 
-from .people import SCHEMA, table
+from .people import SCHEMA, asked, table
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
@@ -41,7 +41,10 @@ class Server:
         columns = {"id": [f"{CANARY}-{i}" for i in range(people.num_rows)]}
         import pyarrow as pa
 
-        write_table(pa.table({**columns, **{n: people.column(n) for n in people.column_names}}), folder / "people.csv")
+        columns |= {name: people.column(name).to_pylist() for name in people.column_names}
+        columns["ward"][7] = f"{CANARY}-ward"  # a value the schema does not know, in a column that is modelled
+        write_table(pa.table(columns), folder / "people.csv")
+        (folder / "temporary").mkdir()
         from kagemusha.schema import Drop, Schema
 
         Schema([Drop("id"), *SCHEMA.columns]).save(folder / "people.toml")
@@ -58,7 +61,11 @@ class Server:
         ]
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                command, cwd=self.folder, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "COLUMNS": "200"}
+                command,
+                cwd=self.folder,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "COLUMNS": "200", "TMPDIR": str(self.folder / "temporary")},
             )
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
@@ -146,6 +153,14 @@ def test_fifty_records_by_keyboard_two_people_and_a_killed_server(server: Server
     assert ada.locator("#card script").count() == 0
     assert ada.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "fits a phone"
 
+    # the last labels; with them the release is written
+    label(ada, "12121")
+    label(bob, "21212")
+    deadline = time.monotonic() + 90
+    while not store.fact("released") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert (server.folder / "labels" / "release" / "model.kage").exists()
+
     # nothing of the real rows anywhere but in the private table itself
     for page in ("/", "/settle", "/export/labels.csv", "/export/labels.json", "/export/label-studio.json"):
         answer = ada.request.get(f"http://127.0.0.1:{server.port}{page}")
@@ -153,3 +168,44 @@ def test_fifty_records_by_keyboard_two_people_and_a_killed_server(server: Server
     for path in server.folder.rglob("*"):
         if path.is_file() and path.name != "people.csv":
             assert CANARY.encode() not in path.read_bytes(), path.name
+
+
+def test_two_people_disagree_and_somebody_settles_it(tmp_path: Path, browser: Any) -> None:
+    import socket
+    import threading
+
+    import uvicorn
+
+    from kagemusha.annotation.server import create_app
+
+    store = asked(tmp_path, 2, needed=2)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        base = f"127.0.0.1:{listening.getsockname()[1]}"
+        app = create_app(store, "the-token", hosts=(base,))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            ada = enter(browser, f"http://{base}/enter?token=the-token", "Ada")
+            bob = enter(browser, f"http://{base}/enter?token=the-token", "Bob")
+            label(ada, "1")
+            label(bob, "2")  # each began with a record of their own
+            label(ada, "1")
+            label(bob, "2")
+            playwright.expect(ada.locator("#agreement")).to_contain_text("0 of 2 records", timeout=10_000)
+            assert "κ" in ada.inner_text("#agreement")
+            for width in (1280, 390):
+                ada.set_viewport_size({"width": width, "height": 900})
+                ada.goto(f"http://{base}/settle")
+                ada.wait_for_selector("section.conflict")
+                assert ada.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+            assert "Ada: no · Bob: yes" in ada.inner_text("section.conflict")
+            ada.locator("section.conflict").first.get_by_role("button", name="yes").click()
+            playwright.expect(ada.locator("section.conflict")).to_have_count(1)
+            playwright.expect(ada.locator("main")).to_contain_text("1 record waits")
+        finally:
+            server.should_exit = True
+            thread.join(20)
+    assert [(s.who, s.answer) for s in store.said() if s.final] == [("Ada", "1")]
+    assert len(store.said()) == 5, "what both said stays"
