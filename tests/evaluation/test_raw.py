@@ -224,3 +224,25 @@ def test_pictures_of_long_tails_are_not_empty() -> None:
         assert (np.diff(edges) > 0).all()
         assert (np.histogram(numbers, edges)[0] > 0).mean() > 0.8
     assert len(value_edges(np.full(9, 4.0))) == 2
+
+
+def test_broken_rules_are_counted_on_values(people: pd.DataFrame, defect: Evaluation, tmp_path: Path) -> None:
+    ruled = SCHEMA.with_constraints("admission <= discharge", "ward = 'children' implies age < 18")
+    broken = shuffled_in_bins(people, "discharge")
+    people.to_csv(tmp_path / "people.csv", index=False)
+    found = evaluate(tmp_path / "people.csv", broken, ruled, learning=False)
+    assert [rule.real for rule in found.rules] == [0, 0]
+    assert found.rules[0].synthetic == (broken["discharge"] < broken["admission"]).sum() > 0
+    assert found.rules[1].synthetic == 0
+    assert any("admission <= discharge" in sentence for sentence in sentences(found))
+    page = render(found)
+    assert "broken by doubles" in page
+    assert "broken by doubles" not in render(defect), "without rules nothing is said of them"
+
+
+def test_special_numbers_are_words(people: pd.DataFrame) -> None:
+    schema = SCHEMA.with_columns(Integer("age", lower=0, upper=99, bins=10, special=(9999,)))
+    frame = people.assign(age=people["age"].where(np.arange(len(people)) % 5 > 0, 9999))
+    age = raw(frame, schema)["age"]
+    assert age.words == ("9999",)
+    assert np.nanmax(age.numbers) < 100

@@ -20,6 +20,7 @@ from kagemusha.evaluation.ml_utility import Utility, utility
 from kagemusha.evaluation.mutual_information import InformationComparison, compare_information
 from kagemusha.evaluation.queries import QueryErrors, compare_queries, query, random_queries
 from kagemusha.evaluation.raw import read_raw
+from kagemusha.evaluation.rules import BrokenRule, broken_rules
 from kagemusha.evaluation.seen import Seen, compare_seen
 from kagemusha.evaluation.tables import read_table
 from kagemusha.models.model import Model
@@ -53,6 +54,8 @@ class Evaluation:
     queries: QueryErrors
     asked: QueryErrors
     """The queries the caller named."""
+    rules: Sequence[BrokenRule]
+    """Rules of the schema, and how many rows break them."""
     groups: Groups
     """Groups by two columns, in codes."""
     seen: Seen | None
@@ -103,6 +106,7 @@ class Evaluation:
                 "95 % below": self.queries.quantile(0.95),
                 "asked": [{**asdict(a), "error": a.error} for a in self.asked.answers],
             },
+            "rules": [asdict(rule) for rule in self.rules],
             "groups": asdict(self.groups),
             "values": self.seen.to_json() if self.seen else None,
             "discriminator": asdict(self.discriminator) if self.discriminator else None,
@@ -181,6 +185,7 @@ def evaluate(
         missingness,
         random,
         asked,
+        broken_rules(real, synthetic, schema),
         groups,
         seen,
         told,

@@ -120,8 +120,12 @@ def _column(column: Modelled, values: Any, reader: TextReader) -> RawColumn:
     numbers = np.full(len(distinct), np.nan)
     if isinstance(column, Measured):
         numbers = _numbers(column, distinct, reader)
+    specials = column.special_numbers if isinstance(column, Measured) and not isinstance(column, Moment) else {}
     for i, value in enumerate(distinct):
-        if not np.isnan(numbers[i]):
+        if numbers[i] in specials:  # 9999 stands for "unknown": a text like any other
+            texts[i] = words.setdefault(f"{numbers[i]:g}", len(words))
+            numbers[i] = np.nan
+        if not np.isnan(numbers[i]) or texts[i] >= 0:
             continue
         text = label_text(value)
         if text is not None and text.strip():

@@ -127,6 +127,15 @@ def _about_values(evaluation: Evaluation) -> list[str]:
             return []
         most = max(lost, key=lambda name: lost[name])
         return [f"Codes that occur in the real table but in no double: {sum(lost.values())}, most of them in {most}."]
+    broken = [rule for rule in evaluation.rules if rule.synthetic]
+    if broken:
+        worst = max(broken, key=lambda rule: rule.synthetic)
+        found.append(
+            f"Rules of the schema that doubles break: {len(broken)} of {len(evaluation.rules)}, most often “{worst.rule}” "
+            f"({worst.synthetic:,} doubles, {worst.real:,} people)."
+        )
+    elif evaluation.rules:
+        found.append(f"No double breaks any of the {len(evaluation.rules)} rules of the schema.")
     backwards = seen.reversed
     if backwards is not None:
         found.append(

@@ -28,10 +28,11 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
         source: Source = table
     else:
         names = open_file(table).names if isinstance(table, str | PathLike) else open_frame(table).columns
-        source = open_source(table, _present(schema, set(names)))
+        source = open_source(table, present(schema, set(names)))
     columns, _ = source.records()
     return CodedTable(source.schema, columns)
 
 
-def _present(schema: Schema, names: set[str]) -> Schema:
+def present(schema: Schema, names: set[str]) -> Schema:
+    """The schema without columns that are dropped or made up and that the table lacks."""
     return Schema((c for c in schema if isinstance(c, Modelled) or c.name in names), constraints=schema.constraints)
