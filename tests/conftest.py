@@ -43,7 +43,9 @@ def spark() -> Iterator[Any]:
 
     builder = SparkSession.builder.master("local[1]").appName("kagemusha")
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.memory": "700m",
-                "spark.sql.session.timeZone": "Asia/Tokyo", "spark.driver.host": "127.0.0.1"}  # fmt: skip
+                "spark.sql.session.timeZone": "Asia/Tokyo", "spark.driver.host": "127.0.0.1",
+                # tables of a few rows are not worth compiling for
+                "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -53,7 +53,7 @@ def demo(
     say(
         f"[bold]2.[/] kagemusha synth {plain(data)} --schema {plain(schema)} --epsilon {epsilon:g} --out {plain(out)}/doubles"
     )
-    synth(data=data, schema=schema, out=out / "doubles", epsilon=epsilon, method=method)
+    synth(data=str(data), schema=schema, out=out / "doubles", epsilon=epsilon, method=method)
     say(f"[bold]3.[/] kagemusha verify {plain(out)}/doubles")
     verify(out / "doubles")
     say(f"[bold]4.[/] Open {plain(out)}/doubles/certificate.html in a browser.")

@@ -35,6 +35,18 @@ LedgerOption = Annotated[
         "postgresql://host/database.",
     ),
 ]
+TableOption = Annotated[
+    str | None,
+    typer.Option("--table", help="The table of a database: patients, or schema.patients.", show_default=False),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--statement-timeout",
+        help="Seconds that one statement of PostgreSQL may take; by default 3600.",
+        show_default=False,
+    ),
+]
 Policy = Annotated[str, typer.Option("--policy", help="Name of the cap to draw from, where a data set has several.")]
 Options = Annotated[
     list[str] | None,

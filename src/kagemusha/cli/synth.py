@@ -20,6 +20,8 @@ from kagemusha.cli.options import (
     Options,
     Policy,
     SpreadsheetSafe,
+    TableOption,
+    TimeoutOption,
     check_rows,
     check_seed,
     ledger_path,
@@ -48,14 +50,21 @@ SuitedMethod = Annotated[
 
 def synth(
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="The private table: a CSV or Parquet file; pictures: an .npz file (x, y) or a folder of PNG files.",
+            help="The private table: a CSV or Parquet file, or several ('folder/*.parquet'); a database: postgresql://user@host/name, "
+            "duckdb:///file.db, spark://, with --table; pictures: an .npz file (x, y) or a folder of PNG files.",
             show_default=False,
         ),
     ],
     schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema file (TOML).", show_default=False)],
+    table: TableOption = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write; by default NAME-doubles.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--format", help="csv or parquet; by default like the file that came in, csv for databases."),
+    ] = None,
+    timeout: TimeoutOption = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
@@ -123,6 +132,7 @@ def synth(
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create
     from kagemusha.synthesizers.suited import suited
+    from kagemusha.urls import scheme_of
 
     if (seed is not None) != simulation:
         raise UsageError(
@@ -147,17 +157,22 @@ def synth(
         raise UsageError(
             f"--delta must be at most {MOST_DELTA:g}, got {delta:g}: `verify` refuses a promise that fails more often"
         )
-    pictures = is_images(data)
-    kind = "parquet" if pictures or data.suffix.lower() in (".parquet", ".pq") else "csv"
+    address = scheme_of(data) is not None
+    pictures = not address and is_images(Path(data))
+    if output not in (None, "csv", "parquet"):
+        raise UsageError(f"--format must be csv or parquet, got {output!r}")
+    alike = "parquet" if pictures or (not address and Path(data).suffix.lower() in (".parquet", ".pq")) else "csv"
+    kind = output or alike
     require_csv(kind, spreadsheet_safe)
     if sign is not None:
         load_signing_key(sign)  # a key that cannot sign is noticed before anything is spent
-    folder = out or Path(f"{data.stem}-doubles")
+    folder = out or Path(f"{_stem(data, table)}-doubles")
     require_replaceable(folder, replace=force)
     if pictures:
-        source: Source | OpenTable = open_images(data, declared)
+        source: Source | OpenTable = open_images(Path(data), declared)
     else:
-        source = open_table(data, declared) if declared.open_facts() else open_source(data, declared)
+        opening = open_table if declared.open_facts() else open_source
+        source = opening(data, declared, table=table, timeout=timeout)
     require_writable(folder)
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
@@ -165,7 +180,7 @@ def synth(
         open_ledger(
             where, read_only=isinstance(where, Path), witnesses=near
         ).close()  # an older copy is refused before anything is made
-    name = dataset or str(data.resolve())
+    name = dataset or source.name or data
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
     known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)
     with progress_bar(quiet=as_json) as progress:
@@ -232,6 +247,16 @@ def synth(
         )
         if not known:
             say(plain(first_cap_in_words(where, name, policy)))
+
+
+def _stem(data: str, table: str | None) -> str:
+    """What the output folder is named after: the file, or the table of a database; never an address."""
+    from kagemusha.urls import scheme_of
+
+    if scheme_of(data) is not None:
+        named = table or data.rpartition("@")[2].rpartition("#")[2]
+        return "".join(c if c.isalnum() or c in "-_" else "_" for c in named.rpartition(".")[2])[:60] or "table"
+    return Path(data).stem.replace("*", "") or "table"
 
 
 @contextmanager

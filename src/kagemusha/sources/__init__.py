@@ -7,3 +7,4 @@ from kagemusha.sources.open_table import open_table as open_table
 from kagemusha.sources.part import PartSource as PartSource
 from kagemusha.sources.protocol import Source as Source
 from kagemusha.sources.rawfile import read_header as read_header
+from kagemusha.sources.sql import SqlSource as SqlSource

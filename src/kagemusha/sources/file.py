@@ -1,4 +1,4 @@
-"""A CSV or Parquet file: encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole."""
+"""CSV and Parquet files, and tables of a DuckDB database: encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole."""
 
 from __future__ import annotations
 
@@ -15,52 +15,58 @@ from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.cells import formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.sql import MOMENTS, Stored, codes_query, plain_sql
+from kagemusha.encoding.sql import MOMENTS, Query, Stored, codes_query, plain_sql
 from kagemusha.encoding.values import Instant, Plain, plain
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Category, Clique, Domain, Modelled, Schema
 from kagemusha.sources.bounding import Bound, Persons
 from kagemusha.sources.engine import shielded
-from kagemusha.sources.rawfile import open_file
+from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
+from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 25_000_000
 """Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
 
-KEEP = 512 * 2**20
-
 
 class FileSource:
-    """A table file. Codes of up to `keep` bytes are kept after the first pass, so that later ones are fast."""
+    """Table files that are one table together. Codes are kept after the first pass, so that later ones are fast."""
 
-    def __init__(self, path: str | PathLike[str], schema: Schema, *, keep: int = KEEP) -> None:
+    def __init__(
+        self, table: str | PathLike[str] | RawTable, schema: Schema, *, keep: int = KEEP, disk: bool = True
+    ) -> None:
         self._schema = schema
-        self._file = open_file(path)
-        check_names(self._file.names, schema, str(path))
-        self._keep = keep
-        self._kept: list[list[Codes]] | None = None
+        self._given = table
+        self._files: list[RawTable] = open_files(table) if isinstance(table, str | PathLike) else [table]
+        self._shown = str(table) if isinstance(table, str | PathLike) else str(table.path)
+        check_names(self._files[0].names, schema, self._shown)
+        self._keep, self._disk = keep, disk
+        self._kept: Spool | None = None
         self._stay: NDArray[np.bool_] | None = None
         self._who: IntArray | None = None
-        places = {name: at for at, name in enumerate(self._file.names)}
         self._inputs = formula_inputs(schema)
+        self._queries = [self._query_of(file) for file in self._files]
+
+    def _query_of(self, file: RawTable) -> Query:
+        places = {name: at for at, name in enumerate(file.names)}
         # what the codes are made of: a column that a formula works out is not read, those that it uses are
-        read: dict[str, Modelled] = {
-            c.name: c for c in (*schema.modelled, *self._inputs) if c.name not in schema.formulas
+        wanted: dict[str, Modelled] = {
+            c.name: c for c in (*self._schema.modelled, *self._inputs) if c.name not in self._schema.formulas
         }
-        fields = ((column, places[name]) for name, column in read.items())
-        self._query = codes_query((c, self._file.stored[at], self._file.source(at)) for c, at in fields)
+        fields = ((column, places[name]) for name, column in wanted.items())
+        return codes_query((c, file.stored[at], file.source(at)) for c, at in fields)
 
     def __repr__(self) -> str:
-        return f"FileSource({str(self._file.path)!r})"
+        return f"FileSource({self._shown!r})"
 
     @property
     def name(self) -> str:
-        """The full path of the file."""
-        return str(self._file.path.resolve())
+        """The full path of the file, or of the pattern; of a table in a database, with its name."""
+        return full_name(self._given)
 
     def fingerprint(self) -> str:
-        """A digest of the file; private."""
-        return self._file.fingerprint()
+        """A digest of the files; private."""
+        return fingerprint_of(self._files)
 
     @property
     def schema(self) -> Schema:
@@ -75,7 +81,7 @@ class FileSource:
     @property
     def file_kind(self) -> str:
         """Csv or parquet: the kind of file to write back."""
-        return self._file.kind
+        return self._files[0].kind
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts over each clique, in one pass over the file."""
@@ -103,27 +109,26 @@ class FileSource:
         """Files have no frame of their own; arrow tables hold what they hold."""
         return "pyarrow"
 
+    def batches(self) -> Iterator[list[Codes]]:
+        """All rows as codes, chunk by chunk."""
+        return self._chunks()
+
     def _chunks(self) -> Iterator[list[Codes]]:
         if self._kept is not None:
             yield from self._kept
             return
         keep = None if self._schema.unit.column is None else self._staying()
-        kept: list[list[Codes]] = []
-        room, rows = self._keep, 0
+        spool = Spool(self.domain.sizes, keep=self._keep, disk=self._disk)
+        rows = 0
         for columns in self._read():
             rows += len(columns[0])
             if keep is not None:
                 stay = keep[rows - len(columns[0]) : rows]
                 columns = [column[stay] for column in columns]
-            room -= sum(column.nbytes for column in columns)
-            if room >= 0:
-                kept.append(columns)
-            else:
-                kept.clear()
+            spool.add(columns)
             yield columns
-        self._file.check_count(rows)
-        if room >= 0:
-            self._kept = kept
+        if spool.complete:
+            self._kept = spool
 
     def _staying(self) -> NDArray[np.bool_]:
         """Which rows stay under the bound of the unit: one pass for who they belong to, one for their codes."""
@@ -141,33 +146,42 @@ class FileSource:
 
     def _values(self, name: str) -> Iterator[list[Plain]]:
         """The plain values of one column, chunk by chunk."""
-        at = self._file.names.index(name)
-        stored = self._file.stored[at]
-        value = plain_sql(Category(name), stored, self._file.source(at))
-        with self._file.reading() as (connection, scan):
-            stream = shielded(self._file.path, lambda: _stream(connection, f"SELECT {value} FROM {scan}", 1))
-            while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
-                yield [as_plain(found, stored) for found in batch.column(0).to_pylist()]
+        for file in self._files:
+            at = file.names.index(name)
+            value = plain_sql(Category(name), file.stored[at], file.source(at))
+            with file.reading() as (connection, scan):
+                for batch in _batches(file, connection, f"SELECT {value} FROM {scan}", 1):
+                    yield [as_plain(found, file.stored[at]) for found in batch.column(0).to_pylist()]
 
     def _read(self) -> Iterator[list[Codes]]:
-        with self._file.reading() as (connection, scan):
-            for statement in self._query.setup:
-                connection.execute(statement)
-            stream = shielded(self._file.path, lambda: _stream(connection, self._query.over(scan), len(self.domain)))
-            reader = TextReader()
-            try:
-                while (batch := shielded(self._file.path, lambda: _next(stream))) is not None:
-                    yield self._codes(batch, reader)
-            finally:
-                reader.close()
+        reader = TextReader()
+        try:
+            for file, query in zip(self._files, self._queries, strict=True):
+                rows = 0
+                with file.reading() as (connection, scan):
+                    for statement in query.setup:
+                        connection.execute(statement)
+                    for batch in _batches(file, connection, query.over(scan), len(self.domain)):
+                        columns = self._codes(query, batch, reader)
+                        rows += len(columns[0])
+                        yield columns
+                file.check_count(rows)
+        finally:
+            reader.close()
 
-    def _codes(self, batch: Any, reader: TextReader) -> list[Codes]:
-        found = self._query.codes_by_name(batch, reader, self.domain)
-        cells = self._query.cells(batch, reader, (c.name for c in self._inputs))
+    def _codes(self, query: Query, batch: Any, reader: TextReader) -> list[Codes]:
+        found = query.codes_by_name(batch, reader, self.domain)
+        cells = query.cells(batch, reader, (c.name for c in self._inputs))
         return [
             formula_codes(self._schema, c.name, cells) if c.name in self._schema.formulas else found[c.name]
             for c in self._schema.modelled
         ]
+
+
+def _batches(file: RawTable, connection: Any, query: str, columns: int) -> Iterator[Any]:
+    stream = shielded(file.path, lambda: _stream(connection, query, columns))
+    while (batch := shielded(file.path, lambda: _next(stream))) is not None:
+        yield batch
 
 
 def as_plain(value: Any, stored: Stored) -> Plain:

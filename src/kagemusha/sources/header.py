@@ -97,12 +97,13 @@ def parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
     query = f"DESCRIBE SELECT * FROM {parquet_reader(path)}"
     with connect() as connection:
         rows = shielded(path, lambda: connection.execute(query).fetchall())
-    stored = (_stored(str(row[1])) for row in rows)
+    stored = (stored_as(str(row[1])) for row in rows)
     coarse = (str(kind).startswith(("timestamp[s", "timestamp[ms")) for kind in fields.types)
     return names, tuple("milliseconds" if ms else found for found, ms in zip(stored, coarse, strict=True))
 
 
-def _stored(sql_type: str) -> Stored:
+def stored_as(sql_type: str) -> Stored:
+    """How a column of one of DuckDB's types is stored."""
     if sql_type in ("VARCHAR", "UUID", '"NULL"') or sql_type.startswith(("ENUM", "TIME_NS")) or sql_type == "TIME":
         return "text"
     if sql_type in ("BOOLEAN", "DATE"):

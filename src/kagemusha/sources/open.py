@@ -5,20 +5,64 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from kagemusha.errors import UsageError
 from kagemusha.schema import Schema
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
+from kagemusha.sources.lake import DuckTable, open_duckdb
 from kagemusha.sources.protocol import Source
+from kagemusha.sources.spark import SparkTable, is_spark_frame, spark_table
+from kagemusha.sources.sql import SqlSource
+from kagemusha.sources.sqltable import SqlTable
+from kagemusha.urls import is_postgres, scheme_of, shown
 
 
-def open_source(table: Any, schema: Schema | str | PathLike[str]) -> Source:
-    """A source for a frame (pandas, polars, pyarrow) or the path of a CSV or Parquet file.
+def open_source(
+    where: Any, schema: Schema | str | PathLike[str], *, table: str | None = None, timeout: float | None = None
+) -> Source:
+    """A source for whatever holds a table.
 
-    `schema` may be the path of its file. Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither
-    shows a value of the table.
+    `where` is a frame (pandas, polars, pyarrow, pyspark), a path (CSV or Parquet, also a pattern: `folder/*.parquet`), or an
+    address: `postgresql://user@host/database`, `duckdb:///file.db`, `spark://` (the session that is there), each with the name
+    of its `table`. `timeout` is how many seconds one statement of PostgreSQL may take. `schema` may be the path of its file.
+
+    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither shows a value
+    of the table, nor a password.
     """
     if isinstance(schema, str | PathLike):
         schema = Schema.load(schema)
-    if isinstance(table, str | PathLike):
-        return FileSource(table, schema)
-    return FrameSource(table, schema)
+    found = located(where, table=table, timeout=timeout)
+    if isinstance(found, SqlTable):
+        return SqlSource(found, schema)
+    return FileSource(found, schema) if is_file_like(found) else FrameSource(found, schema)
+
+
+def is_file_like(found: Any) -> bool:
+    """Whether DuckDB reads it."""
+    return isinstance(found, str | PathLike | DuckTable)
+
+
+def located(where: Any, *, table: str | None = None, timeout: float | None = None) -> Any:
+    """What an address stands for: a table of an engine or of a database file; paths and frames stand for themselves."""
+    if isinstance(where, SqlTable | DuckTable):
+        return where
+    if is_spark_frame(where):
+        return SparkTable(where, None if table is None else f"spark://#{table}")
+    scheme = scheme_of(where)
+    if scheme is not None and table is None and "#" in where.rpartition("@")[2]:
+        where, _, table = where.rpartition("#")  # as ledgers name it
+    if timeout is not None and not is_postgres(where):
+        raise UsageError("a statement timeout is for PostgreSQL")
+    if is_postgres(where):
+        from kagemusha.sources.postgres import TIMEOUT, PostgresTable
+
+        return PostgresTable(where, table, timeout=TIMEOUT if timeout is None else timeout)
+    if scheme == "duckdb":
+        return open_duckdb(where, table)
+    if scheme == "spark":
+        return spark_table(table)
+    if scheme is not None:
+        raise UsageError(f"{shown(where)}: a table is a file, or in postgresql://…, duckdb:///… or spark://")
+    if table is not None:
+        raise UsageError("table=… (--table) is for databases: a file or frame is one table")
+    return where

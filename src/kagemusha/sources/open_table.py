@@ -14,6 +14,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.encoding.arrow import check_flat, plain_values
 from kagemusha.encoding.frames import check_names, column_values, open_frame
+from kagemusha.encoding.pushdown import plain_columns, plain_of, raw
 from kagemusha.encoding.sql import Stored, plain_sql
 from kagemusha.encoding.values import Plain, label_text
 from kagemusha.schema import Category, Labelled, Schema
@@ -21,8 +22,11 @@ from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.file import FileSource, as_plain
 from kagemusha.sources.frame import FrameSource, unit_values
+from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
+from kagemusha.sources.open import is_file_like, located
 from kagemusha.sources.protocol import Source
-from kagemusha.sources.rawfile import open_file
+from kagemusha.sources.sql import SqlSource
+from kagemusha.sources.sqltable import SqlTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,48 +118,103 @@ class OpenFrame(OpenTable):
 
 
 class OpenFile(OpenTable):
-    """A CSV or Parquet file."""
+    """CSV or Parquet files, or a table of a DuckDB database."""
 
-    def __init__(self, path: str | PathLike[str], schema: Schema) -> None:
+    def __init__(self, table: str | PathLike[str] | RawTable, schema: Schema) -> None:
         self.schema = schema
-        self._path = path
-        self._file = open_file(path)
-        self.name = str(self._file.path.resolve())
-        check_names(self._file.names, schema, str(path))
+        self._table = table
+        self._files: list[RawTable] = open_files(table) if isinstance(table, str | PathLike) else [table]
+        shown = str(table) if isinstance(table, str | PathLike) else str(table.path)
+        check_names(self._files[0].names, schema, shown)
+        self.name = full_name(table)
 
     def fingerprint(self) -> str:
-        """A digest of the file; private."""
-        return self._file.fingerprint()
+        """A digest of the files; private."""
+        return fingerprint_of(self._files)
 
     def count_values(self, name: str) -> ValueCounts:
-        """Every label with its count, grouped by DuckDB in one pass over the file."""
-        at = self._file.names.index(name)
-        stored = self._file.stored[at]
-        value = plain_sql(self._labelled(name), stored, self._file.source(at))
+        """Every label with its count, grouped by DuckDB in one pass over each file."""
         unit = self.schema.unit
         if unit.column is not None:
-            return self._bounded(value, stored, unit.column, unit.max_rows)
-        with self._file.reading() as (connection, scan):
-            query = f"SELECT {value} AS label, count(*) FROM {scan} GROUP BY 1"
-            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
-        self._file.check_count(sum(count for _, count in found))
-        return ValueCounts.of((as_plain(v, stored), count) for v, count in found)
+            values, whose = self._column(name, self._labelled(name)), self._column(unit.column, Category(unit.column))
+            return bounded_counts(values, whose, unit.max_rows)
+        found: Counter[Plain] = Counter()
+        for file in self._files:
+            at = file.names.index(name)
+            value = plain_sql(self._labelled(name), file.stored[at], file.source(at))
+            rows = _all_rows(file, f"SELECT {value} AS label, count(*) FROM {{}} GROUP BY 1")
+            file.check_count(sum(count for _, count in rows))
+            for label, count in rows:
+                found[as_plain(label, file.stored[at])] += count
+        return ValueCounts.of(found.items())
 
-    def _bounded(self, value: str, stored: Stored, person: str, most: int) -> ValueCounts:
-        at = self._file.names.index(person)
-        whose = plain_sql(Category(person), self._file.stored[at], self._file.source(at))
-        with self._file.reading() as (connection, scan):
-            query = f"SELECT {value}, {whose} FROM {scan}"
-            found = shielded(self._file.path, lambda: connection.execute(query).fetchall())
-        self._file.check_count(len(found))
-        values = [as_plain(v, stored) for v, _ in found]
-        return bounded_counts(values, [as_plain(p, self._file.stored[at]) for _, p in found], most)
+    def _column(self, name: str, column: Labelled) -> list[Plain]:
+        """Every value of a column, in the order of the rows."""
+        values: list[Plain] = []
+        for file in self._files:
+            at = file.names.index(name)
+            value = plain_sql(column, file.stored[at], file.source(at))
+            rows = _all_rows(file, f"SELECT {value} FROM {{}}")
+            file.check_count(len(rows))
+            values += [as_plain(row[0], file.stored[at]) for row in rows]
+        return values
 
     def with_schema(self, schema: Schema) -> Source:
-        """The same file behind a closed schema."""
-        return FileSource(self._path, schema)
+        """The same files behind a closed schema."""
+        return FileSource(self._table, schema)
 
 
-def open_table(table: Any, schema: Schema) -> OpenTable:
-    """A frame or file whose schema leaves facts open; raises what `open_source` raises."""
-    return OpenFile(table, schema) if isinstance(table, str | PathLike) else OpenFrame(table, schema)
+def _all_rows(file: RawTable, query: str) -> list[tuple[Any, ...]]:
+    """All rows of a query over a file, whose place in it is {}."""
+    with file.reading() as (connection, scan):
+        whole = query.replace("{}", scan)
+        return shielded(file.path, lambda: list(connection.execute(whole).fetchall()))
+
+
+class OpenSql(OpenTable):
+    """A table inside an engine."""
+
+    def __init__(self, table: SqlTable, schema: Schema) -> None:
+        self.schema = schema
+        self._table = table
+        self.name = table.name
+        check_names(table.names, schema, table.name or "the table")
+
+    def fingerprint(self) -> str | None:
+        """A digest of all columns that are named; private."""
+        named = {column.name for column in self.schema}
+        return self._table.fingerprint([at for at, name in enumerate(self._table.names) if name in named])
+
+    def count_values(self, name: str) -> ValueCounts:
+        """Every label with its count, grouped by the engine in one scan."""
+        unit = self.schema.unit
+        value, stored = self._raw(name)
+        if unit.column is None:
+            rows = self._table.batches(
+                f"SELECT v, count(*) FROM (SELECT {value} AS v FROM {self._table.scan}) AS raws GROUP BY v"
+            )
+            return ValueCounts.of((plain_of(v, stored), int(count)) for batch in rows for v, count in batch)
+        person, kind = self._raw(unit.column)
+        values: list[Plain] = []
+        whose: list[Plain] = []
+        for batch in self._table.batches(f"SELECT {value}, {person} FROM {self._table.scan}"):
+            columns = plain_columns(batch, (stored, kind))
+            values += columns[0]
+            whose += columns[1]
+        return bounded_counts(values, whose, unit.max_rows)
+
+    def _raw(self, name: str) -> tuple[str, Stored]:
+        at = self._table.names.index(name)
+        return raw(self._table.stored[at], f"c{at}", self._table.dialect), self._table.stored[at]
+
+    def with_schema(self, schema: Schema) -> Source:
+        """The same table, in the same state, behind a closed schema."""
+        return SqlSource(self._table, schema)
+
+
+def open_table(where: Any, schema: Schema, **place: Any) -> OpenTable:
+    """A table whose schema leaves facts open; `place` and what is raised are as in `open_source`."""
+    found = located(where, **place)
+    if isinstance(found, SqlTable):
+        return OpenSql(found, schema)
+    return OpenFile(found, schema) if is_file_like(found) else OpenFrame(found, schema)

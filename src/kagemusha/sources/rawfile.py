@@ -60,7 +60,7 @@ class RawFile:
 
     def check_unchanged(self) -> None:
         """Raise `DataError` if the file is not the one whose header was read."""
-        if _stamp(self.path) != self.stamp:
+        if file_stamp(self.path) != self.stamp:
             raise DataError(f"{self.path}: the file changed while it was being read; open it again")
 
     @contextmanager
@@ -91,7 +91,7 @@ class RawFile:
 def open_file(path: str | PathLike[str]) -> RawFile:
     """Read the header of a CSV (also .csv.gz, .tsv) or Parquet file; `DataError` if it is no table."""
     file = Path(path)
-    stamp = _stamp(file)
+    stamp = file_stamp(file)
     if file.suffix.lower() in (".parquet", ".pq"):
         names, stored = parquet_header(file)
         return RawFile(file, "parquet", names, stored, ",", stamp)
@@ -107,7 +107,8 @@ def read_header(path: str | PathLike[str]) -> tuple[str, ...]:
     return open_file(path).names
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def file_stamp(path: Path) -> tuple[int, int]:
+    """Size and time of a file, by which a change shows; a `DataError` if there is none."""
     try:
         status = path.stat()
     except (OSError, ValueError):

@@ -183,7 +183,7 @@ def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: 
 
 def _name_of(table: Any, opened: Source | OpenTable, *, needed: bool) -> str:
     """Files are known to the ledger by their place; two frames of one name would share a cap, and their answers."""
-    name = str(Path(table).resolve()) if isinstance(table, str | PathLike) else opened.name
+    name = opened.name
     if name is None and needed:
         raise UsageError("a table in memory needs a name under which the ledger knows it: pass dataset='…'")
     return name or "table"

@@ -1,0 +1,197 @@
+"""The SQL of PostgreSQL and of Spark, as far as codes are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kagemusha.encoding.dialect import Dialect
+from kagemusha.encoding.sql import Stored
+from kagemusha.schema.spelling import MICROSECONDS_A_DAY
+
+FARTHEST = 9_089_000_000_000_000_000
+"""Microseconds after 1970 (year 289,989) up to which every engine computes moments."""
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL 12 and newer, in a session that `sources.postgres` has prepared."""
+
+    name: ClassVar[str] = "PostgreSQL"
+    most_sets: ClassVar[int] = 1_000
+    most_columns: ClassVar[int] = 500
+
+    def identifier(self, name: str) -> str:
+        """In double quotes."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def literal(self, text: str) -> str:
+        """In single quotes; the session takes backslashes for themselves."""
+        return "'" + text.replace("'", "''") + "'"
+
+    def real(self, number: float) -> str:
+        """Through its shortest digits."""
+        return f"'{number!r}'::float8"
+
+    def text(self, x: str) -> str:
+        """Compared byte by byte."""
+        return f'({x})::text COLLATE "C"'
+
+    def double(self, x: str) -> str:
+        """Digits of a text or a numeric say which float64 is nearest."""
+        return f"({x})::float8"
+
+    def whole(self, x: str) -> str:
+        """As bigint."""
+        return f"({x})::bigint"
+
+    def is_nan(self, x: str) -> str:
+        """NaN equals itself here."""
+        return f"{x} = 'NaN'::float8"
+
+    def matches(self, x: str, pattern: str) -> str:
+        """`$` is the very end here."""
+        return f"{x} ~ {self.literal(f'^(?:{pattern})$')}"
+
+    def near(self, x: str, stored: Stored) -> str:
+        """Between the first year and one beyond which bigint would overflow."""
+        return f"({x} >= '0001-01-01' AND {x} < '289000-01-01')"
+
+    def microseconds(self, x: str, stored: Stored) -> str:
+        """Days and the time of day apart: extract() of a whole moment is inexact in older versions."""
+        if stored == "date":
+            return f"({x} - date '1970-01-01')::bigint * {MICROSECONDS_A_DAY}"
+        local = f"({x} AT TIME ZONE 'UTC')" if stored == "zoned" else x
+        time = f"round(extract(epoch from {local}::time)::numeric * 1000000)::bigint"
+        return f"(({local}::date - date '1970-01-01')::bigint * {MICROSECONDS_A_DAY} + {time})"
+
+    def text_microseconds(self, x: str) -> str:
+        """A cast, which such a text survives."""
+        return self.microseconds(f"({x})::timestamp", "timestamp")
+
+    def months(self, micros: str) -> str:
+        """By the calendar."""
+        days = self.floored(micros, MICROSECONDS_A_DAY)
+        day = f"(date '1970-01-01' + ({days})::int)"
+        return f"((extract(year from {day})::int - 1970) * 12 + extract(month from {day})::int - 1)"
+
+    def quotient(self, x: str, size: int) -> str:
+        """`/` of integers is one here."""
+        return f"({x} / {size})"
+
+    def digest(self, x: str) -> str:
+        """Over UTF-8, whatever the database's own encoding."""
+        return f"md5(convert_to({x}, 'UTF8')) COLLATE \"C\""
+
+    def bits(self, columns: Sequence[str]) -> list[str]:
+        """GROUPING takes at most 31 columns at a time."""
+        return [f"GROUPING({', '.join(columns[i : i + 31])})" for i in range(0, len(columns), 31)]
+
+    def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
+        """A bit is set where the column is not grouped by; the last column has the lowest."""
+        found: list[bool] = []
+        for number in bits:
+            width = min(31, columns - len(found))
+            found += [not (int(number) >> (width - 1 - i)) & 1 for i in range(width)]
+        return found
+
+    def bins(self, x: str, starts: Sequence[float | int]) -> str:
+        """By the server's own search."""
+        if len(starts) <= 4:
+            return super().bins(x, starts)
+        whole = all(isinstance(s, int) for s in starts)
+        inside = ", ".join(str(s) if whole else repr(float(s)) for s in starts)
+        kind = "bigint" if whole else "float8"
+        return f"width_bucket({x}, '{{{inside}}}'::{kind}[])"
+
+
+class SparkDialect(Dialect):
+    """Spark SQL 3.4 and newer, with or without ANSI mode."""
+
+    name: ClassVar[str] = "Spark"
+    most_sets: ClassVar[int] = 500
+    most_columns: ClassVar[int] = 60
+
+    def identifier(self, name: str) -> str:
+        """In backticks."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def literal(self, text: str) -> str:
+        """Every character but letters and digits as its number: backslashes and ${…} mean something here."""
+        return "'" + "".join(c if c.isascii() and (c.isalnum() or c in " _") else _escape(c) for c in text) + "'"
+
+    def real(self, number: float) -> str:
+        """Through its shortest digits."""
+        return f"({number!r}D)"
+
+    def text(self, x: str) -> str:
+        """Texts are compared byte by byte here."""
+        return f"CAST({x} AS STRING)"
+
+    def double(self, x: str) -> str:
+        """Never an error."""
+        return f"TRY_CAST({x} AS DOUBLE)"
+
+    def whole(self, x: str) -> str:
+        """As bigint."""
+        return f"TRY_CAST({x} AS BIGINT)"
+
+    def is_nan(self, x: str) -> str:
+        """By its function."""
+        return f"isnan({x})"
+
+    def matches(self, x: str, pattern: str) -> str:
+        """`$` would let a last line end pass."""
+        whole = rf"\A(?:{pattern})\z"
+        return f"{x} RLIKE {self.literal(whole)}"
+
+    def near(self, x: str, stored: Stored) -> str:
+        """Between the first year and one beyond which bigint would overflow."""
+        if stored == "date":
+            return f"(unix_date({x}) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
+        if stored == "timestamp":
+            return f"(unix_date(CAST({x} AS DATE)) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
+        return f"(unix_micros({x}) BETWEEN {-719162 * MICROSECONDS_A_DAY} AND {FARTHEST})"
+
+    def microseconds(self, x: str, stored: Stored) -> str:
+        """A timestamp is a moment in UTC here; one without a zone is put together from its parts."""
+        if stored == "zoned":
+            return f"unix_micros({x})"
+        days = f"CAST(unix_date({x if stored == 'date' else f'CAST({x} AS DATE)'}) AS BIGINT) * {MICROSECONDS_A_DAY}"
+        if stored == "date":
+            return days
+        seconds = f"CAST(extract(SECOND FROM {x}) * 1000000 AS BIGINT)"
+        return f"({days} + (hour({x}) * 60 + minute({x})) * 60000000L + {seconds})"
+
+    def text_microseconds(self, x: str) -> str:
+        """As a timestamp without zone."""
+        return self.microseconds(f"TRY_CAST({x} AS TIMESTAMP_NTZ)", "timestamp")
+
+    def months(self, micros: str) -> str:
+        """By the calendar."""
+        day = f"date_add(DATE'1970-01-01', CAST({self.floored(micros, MICROSECONDS_A_DAY)} AS INT))"
+        return f"((year({day}) - 1970) * 12 + month({day}) - 1)"
+
+    def quotient(self, x: str, size: int) -> str:
+        """`/` would make a fraction."""
+        return f"({x} div {size}L)"
+
+    def digest(self, x: str) -> str:
+        """Over UTF-8."""
+        return f"md5({x})"
+
+    def bits(self, columns: Sequence[str]) -> list[str]:
+        """One number for up to 64 columns."""
+        return ["grouping_id()"] if columns else []
+
+    def grouping(self, columns: Sequence[str], sets: Sequence[str]) -> str:
+        """With the columns named first: their order is that of the bits."""
+        return f"GROUP BY {', '.join(columns)} GROUPING SETS ({', '.join(sets)})"
+
+    def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
+        """A bit is set where the column is not grouped by; the last column has the lowest."""
+        return [not (int(bits[0]) >> (columns - 1 - i)) & 1 for i in range(columns)] if columns else []
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04X}" if number < 2**16 else f"\\U{number:08X}"

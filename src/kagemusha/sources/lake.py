@@ -1,0 +1,163 @@
+"""Files that are one table together (`folder/*.parquet`), and tables inside a DuckDB database file."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Protocol
+from urllib.parse import unquote
+
+from kagemusha.encoding.parse import quote
+from kagemusha.encoding.sql import Stored
+from kagemusha.errors import DataError, UsageError
+from kagemusha.sources.engine import connect, shielded
+from kagemusha.sources.header import stored_as
+from kagemusha.sources.rawfile import file_stamp, open_file
+
+MOST_FILES = 100_000
+
+
+class RawTable(Protocol):
+    """What DuckDB reads as one table, whose columns are c0, c1, … in what `reading` gives."""
+
+    @property
+    def path(self) -> Path:
+        """The file it lies in."""
+        ...
+
+    @property
+    def kind(self) -> Literal["csv", "parquet"]:
+        """The kind of file to write back."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns."""
+        ...
+
+    @property
+    def stored(self) -> tuple[Stored, ...]:
+        """How each of them is stored."""
+        ...
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Any, str]]:
+        """A DuckDB, and the FROM clause that reads the table in it."""
+        ...
+
+    def source(self, position: int) -> str:
+        """The SQL expression of one column in what `reading` gives."""
+        ...
+
+    def check_count(self, rows: int) -> None:
+        """Raise `DataError` if a pass did not give as many rows as there must be."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A digest that changes when the table does; private."""
+        ...
+
+
+def is_pattern(path: str | PathLike[str]) -> bool:
+    """Whether a path means several files; a file that has such a name itself is that file."""
+    return glob.has_magic(str(path)) and not Path(path).exists()
+
+
+def open_files(path: str | PathLike[str]) -> list[RawTable]:
+    """The table files a path means, in the order of their names."""
+    if not is_pattern(path):
+        return [open_file(path)]
+    found = sorted(glob.glob(str(path), recursive=True))
+    if not found:
+        raise DataError(f"{path}: no file has such a name")
+    if len(found) > MOST_FILES:
+        raise DataError(f"{path}: {len(found):,} files have such a name, more than {MOST_FILES:,}")
+    files: list[RawTable] = [open_file(one) for one in found]
+    for other in files[1:]:
+        if set(other.names) != set(files[0].names):
+            raise DataError(f"{path}: {other.path} has other columns than {files[0].path}; together they are no table")
+    return files
+
+
+def full_name(given: str | PathLike[str] | RawTable) -> str:
+    """What a table is known by everywhere: the full path of its file or pattern; inside a database with its own name."""
+    if isinstance(given, str | PathLike):
+        return str(Path(given).absolute() if is_pattern(given) else Path(given).resolve())
+    place = ".".join(getattr(given, "place", ()))
+    return f"{given.path.resolve()}#{place}" if place else str(given.path.resolve())
+
+
+def fingerprint_of(files: Sequence[RawTable]) -> str:
+    """One digest for all files; private."""
+    digests = [file.fingerprint() for file in files]
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class DuckTable:
+    """A table or view of a DuckDB database file, which is opened to be read only."""
+
+    path: Path
+    place: tuple[str, str]
+    names: tuple[str, ...]
+    stored: tuple[Stored, ...]
+    stamp: tuple[int, int]
+    kind: Literal["csv", "parquet"] = "parquet"
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Any, str]]:
+        """A DuckDB with the database attached."""
+        if file_stamp(self.path) != self.stamp:
+            raise DataError(f"{self.path}: the database changed while it was being read; open it again")
+        with connect() as connection:
+            shielded(self.path, lambda: _attach(connection, self.path))
+            columns = ", ".join(f"c{i}" for i in range(len(self.names)))
+            yield connection, f"data.{_name(self.place[0])}.{_name(self.place[1])} AS raw({columns})"
+
+    def source(self, position: int) -> str:
+        """The column itself."""
+        return f"raw.c{position}"
+
+    def check_count(self, rows: int) -> None:
+        """A database knows its rows."""
+
+    def fingerprint(self) -> str:
+        """Sums of hashes of all rows: the file changes with other tables, too."""
+        columns = ", ".join(f"raw.c{i}" for i in range(len(self.names)))
+        with self.reading() as (connection, scan):
+            query = f"SELECT count(*), sum(hash({columns})), bit_xor(hash({columns})) FROM {scan}"
+            found = shielded(self.path, lambda: connection.execute(query).fetchone())
+        return hashlib.sha256(repr((self.names, found)).encode()).hexdigest()
+
+
+def open_duckdb(url: str, table: str | None) -> DuckTable:
+    """The table of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
+    path = Path(unquote(url.partition("://")[2].removeprefix("/")))
+    stamp = file_stamp(path)
+    query = "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != 'main', 1, 2"
+    with connect() as connection:
+        shielded(path, lambda: _attach(connection, path))
+        known = shielded(path, lambda: connection.execute(query).fetchall())
+        shown = ", ".join(f"{schema}.{name}" for schema, name in known[:8]) + (", …" if len(known) > 8 else "")
+        if table is None:
+            raise UsageError(f"{path}: say which table is meant, with table=… (--table …); there are {shown or 'none'}")
+        found = [(s, n) for s, n in known if table in (n, f"{s}.{n}")]
+        if not found:
+            raise DataError(f"{path}: there is no table {table!r}; there are {shown or 'none'}")
+        place = (str(found[0][0]), str(found[0][1]))
+        described = f"DESCRIBE SELECT * FROM data.{_name(place[0])}.{_name(place[1])}"
+        rows = shielded(path, lambda: connection.execute(described).fetchall())
+    return DuckTable(path, place, tuple(str(r[0]) for r in rows), tuple(stored_as(str(r[1])) for r in rows), stamp)
+
+
+def _attach(connection: Any, path: Path) -> None:
+    connection.execute(f"ATTACH {quote(str(path.absolute()))} AS data (READ_ONLY)")
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

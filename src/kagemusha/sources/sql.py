@@ -1,0 +1,251 @@
+"""A table in a database or on a cluster: codes are made and counted where it lives, and only counts come over.
+
+Many marginals are counted in one scan by GROUPING SETS; GROUPING bits tell which columns a row of the answer speaks of.
+Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come over as they are and are counted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.encoding.arrow import encode_plain
+from kagemusha.encoding.bins import code_type
+from kagemusha.encoding.frames import check_names
+from kagemusha.encoding.parse import TextReader
+from kagemusha.encoding.pushdown import Pushed, person, plain_columns, pushed, raw
+from kagemusha.errors import SchemaError
+from kagemusha.marginals import Marginal
+from kagemusha.marginals.tally import Tally
+from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.sources.bounding import Bound, Persons
+from kagemusha.sources.scans import Scan, covering, scans_for
+from kagemusha.sources.spool import Spool
+from kagemusha.sources.sqltable import Row, SqlTable
+
+
+class SqlSource:
+    """A table behind its schema, in an engine."""
+
+    def __init__(self, table: SqlTable, schema: Schema) -> None:
+        self._table, self._schema = table, schema
+        check_names(table.names, schema, table.name or "the table")
+        for column in schema.modelled:
+            if column.name in schema.formulas:
+                raise SchemaError(
+                    f"column {column.name!r} is worked out by a formula, which {table.dialect.name} does not do for us: make a "
+                    "view that holds it, and read that"
+                )
+        places = {name: at for at, name in enumerate(table.names)}
+        self._at = [places[column.name] for column in schema.modelled]
+        dialect = table.dialect
+        found = [
+            pushed(c, table.stored[at], f"c{at}", dialect) for c, at in zip(schema.modelled, self._at, strict=True)
+        ]
+        self._unit_at = None if schema.unit.column is None else places[schema.unit.column]
+        whose = (
+            Pushed("NULL")
+            if self._unit_at is None
+            else person(table.stored[self._unit_at], f"c{self._unit_at}", dialect)
+        )
+        doubts = [p.settled for p in (*found, whose) if p.settled != "TRUE"]
+        self._sure = " AND ".join(doubts) or "TRUE"
+        codes = [f"{p.code} AS k{i}" for i, p in enumerate(found)]
+        who = [] if self._unit_at is None else [f"{whose.code} AS w"]
+        self._coded_query = f"SELECT {', '.join([*codes, *who])} FROM {table.scan} WHERE {self._sure}"
+        self._prepared: str | None = None
+        self._local: Spool | None = None
+        self._whole: Spool | None = None
+        self._persons: IntArray | None = None
+
+    def __repr__(self) -> str:
+        return f"SqlSource({self.name or '<private>'!r}, {len(self.domain)} columns)"
+
+    @property
+    def name(self) -> str | None:
+        """Server, database and table, without credentials."""
+        return self._table.name
+
+    def fingerprint(self) -> str | None:
+        """A digest of the columns that are used; private."""
+        used = sorted({*self._at, *(() if self._unit_at is None else (self._unit_at,))})
+        return self._table.fingerprint(used)
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        return self._schema
+
+    @property
+    def domain(self) -> Domain:
+        """The modelled columns and their numbers of codes."""
+        return self._schema.domain
+
+    def native_like(self) -> Any:
+        """Arrow tables go out."""
+        return "pyarrow"
+
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.count([()])[0].counts)
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact counts over each clique, in as few scans as the engine allows."""
+        tally = Tally(self.domain, cliques)  # refuses what cannot be counted
+        for chunk in self._read_here():
+            tally.add(chunk)
+        found = {m.clique: m.counts for m in tally.marginals()}
+        if not self._all_here:
+            largest = covering(list(found))
+            counted: dict[Clique, IntArray] = {}
+            for scan in scans_for(self.domain, list(dict.fromkeys(largest.values())), self._table.dialect):
+                counted |= self._counted(scan)
+            for clique, whole in largest.items():
+                rest = tuple(at for at, name in enumerate(whole) if name not in clique)
+                found[clique] = found[clique] + counted[whole].sum(axis=rest)
+        return [Marginal(tuple(c), found[tuple(c)].astype(np.int64)) for c in cliques]
+
+    def _counted(self, scan: Scan) -> dict[Clique, IntArray]:
+        dialect, domain = self._table.dialect, self.domain
+        axes = [domain.axis(name) for name in scan.columns]
+        columns = [f"k{axis}" for axis in axes]
+        bits = dialect.bits(columns)
+        sets = [f"({', '.join(f'k{domain.axis(name)}' for name in clique)})" for clique in scan.cliques]
+        fields = ", ".join([*bits, *columns, "count(*)"])
+        query = f"SELECT {fields} FROM {self._kept} {dialect.grouping(columns, sets)}"
+        if scan.cliques == ((),):
+            query = f"SELECT count(*) FROM {self._kept}"
+        counts = {clique: np.zeros(domain.shape(clique), dtype=np.int64) for clique in scan.cliques}
+        known: dict[tuple[int, ...], tuple[IntArray, list[int]]] = {}
+        for row in self._table.rows(query):
+            key = tuple(row[: len(bits)])
+            if key not in known:
+                inside = [i for i, yes in enumerate(dialect.grouped(key, len(columns))) if yes]
+                known[key] = counts[tuple(scan.columns[i] for i in inside)], [len(bits) + i for i in inside]
+            table, at = known[key]
+            table[tuple(row[i] for i in at)] = row[-1]
+        return counts
+
+    # rows
+
+    def batches(self) -> Iterator[list[Codes]]:
+        """All rows as codes, some at a time; they come over once and are kept."""
+        if self._whole is None:
+            spool = Spool(self.domain.sizes)
+            for chunk in self._streamed():
+                spool.add(chunk)
+                yield chunk
+            if spool.complete:
+                self._whole = spool
+            return
+        yield from self._whole
+
+    def _streamed(self) -> Iterator[list[Codes]]:
+        yield from self._read_here()
+        if not self._all_here:
+            columns = ", ".join(f"k{axis}" for axis in range(len(self.domain)))
+            for batch in self._table.batches(f"SELECT {columns} FROM {self._kept}"):
+                yield self._as_codes(batch)
+
+    def _as_codes(self, batch: Sequence[Row]) -> list[Codes]:
+        values = np.array(batch, dtype=np.int64).reshape(len(batch), -1)
+        return [values[:, axis].astype(code_type(size)) for axis, size in enumerate(self.domain.sizes)]
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, and whose they are."""
+        parts: list[list[Codes]] = [[np.empty(0, dtype=code_type(size)) for size in self.domain.sizes]]
+        whose: list[IntArray] = []
+        if self._unit_at is None or self._all_here:
+            parts += self.batches()
+        else:
+            columns = ", ".join(f"k{axis}" for axis in range(len(self.domain)))
+            ranked = f"SELECT {columns}, dense_rank() OVER (ORDER BY w) - 1 FROM {self._kept}"
+            for batch in self._table.batches(ranked):
+                parts.append(self._as_codes([row[:-1] for row in batch]))
+                whose.append(np.array([row[-1] for row in batch], dtype=np.int64))
+        columns_found = [np.concatenate(found) for found in zip(*parts, strict=True)]
+        if self._unit_at is None:
+            return columns_found, np.arange(len(columns_found[0]))
+        if self._all_here:
+            assert self._persons is not None
+            return columns_found, np.unique(self._persons, return_inverse=True)[1].astype(np.int64)
+        return columns_found, np.concatenate([np.empty(0, dtype=np.int64), *whose])
+
+    # what the engine holds, and what is read here
+
+    @property
+    def _kept(self) -> str:
+        """The FROM clause of the codes of the rows that stay, as far as the engine settles them."""
+        if self._prepared is None:
+            query = self._coded_query
+            if self._unit_at is not None:
+                codes = [f"k{axis}" for axis in range(len(self.domain))]
+                written = " || ',' || ".join(map(self._table.dialect.text, codes))
+                order = self._table.dialect.digest(f"(w || '|' || {written})")
+                ranked = f"row_number() OVER (PARTITION BY w ORDER BY {order}) AS r"
+                inner = f"SELECT {', '.join(codes)}, w, {ranked} FROM ({query}) AS coded WHERE w IS NOT NULL"
+                most = self._schema.unit.max_rows
+                query = f"SELECT {', '.join(codes)}, w FROM ({inner}) AS ranked WHERE r <= {most}"
+            self._prepared = self._table.prepared(query)
+        return self._prepared
+
+    @property
+    def _all_here(self) -> bool:
+        """Whether all rows are read here: of a person, some rows may not be bounded there and others here."""
+        return self._unit_at is not None and self._sure != "TRUE" and self._any_doubt
+
+    @property
+    def _any_doubt(self) -> bool:
+        if not hasattr(self, "_doubtful"):
+            query = f"SELECT count(*) FROM {self._table.scan} WHERE NOT ({self._sure})"
+            self._doubtful = bool(self._table.rows(query)[0][0])
+        return self._doubtful
+
+    def _read_here(self) -> Iterator[list[Codes]]:
+        """The codes of rows that the engine does not settle, or of all."""
+        if self._sure == "TRUE" or (self._unit_at is not None and not self._any_doubt):
+            return
+        if self._local is None:
+            self._local = self._bounded_here() if self._unit_at is not None else self._brought(f"NOT ({self._sure})")
+        yield from self._local
+
+    def _brought(self, which: str, known: Persons | None = None, persons: list[IntArray] | None = None) -> Spool:
+        at = [*self._at, *(() if known is None or self._unit_at is None else (self._unit_at,))]
+        stored = [self._table.stored[i] for i in at]
+        fields = ", ".join(
+            f"{raw(kind, f'c{i}', self._table.dialect)} AS r{n}"
+            for n, (i, kind) in enumerate(zip(at, stored, strict=True))
+        )
+        spool = Spool(self.domain.sizes)
+        reader = TextReader()
+        try:
+            for batch in self._table.batches(f"SELECT {fields} FROM {self._table.scan} WHERE {which}"):
+                plain = plain_columns(batch, stored)
+                if known is not None and persons is not None:
+                    persons.append(known.number(plain.pop()))
+                spool.add(
+                    [encode_plain(c, values, reader) for c, values in zip(self._schema.modelled, plain, strict=True)]
+                )
+        finally:
+            reader.close()
+        return spool.required()
+
+    def _bounded_here(self) -> Spool:
+        """All rows, bounded as a file's are."""
+        known, persons = Persons(), [np.empty(0, dtype=np.int64)]
+        everything = self._brought("TRUE", known, persons)
+        whose = np.concatenate(persons)
+        bound = Bound(whose, known.names, self._schema.unit.max_rows)
+        for columns in everything:
+            bound.add(columns)
+        bound.finish()
+        self._persons = whose[bound.keep]
+        kept, at = Spool(self.domain.sizes), 0
+        for columns in everything:
+            stay = bound.keep[at : at + len(columns[0])]
+            at += len(stay)
+            kept.add([column[stay] for column in columns])
+        return kept.required()
