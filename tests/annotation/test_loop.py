@@ -103,6 +103,16 @@ def test_the_judge_learns_what_the_expert_knows() -> None:
     assert right / of > 0.8
 
 
+@pytest.mark.parametrize("loop", ["aim", "kage"])
+def test_there_may_be_more_than_two_classes(loop: str) -> None:
+    told: list[tuple[int, int]] = []
+    desk = SimulatedDesk(lambda codes: np.minimum(codes[:, 0] // 3, 3))
+    desk.judged = lambda right, of: told.append((right, of))  # type: ignore[method-assign]
+    run(desk, loop=loop, classes=4, labels=100, held=0.25, ask="batch-bald", batch=10)
+    assert set(desk.answers().labels.tolist()) == {0, 1, 2, 3}
+    assert told[-1][0] / told[-1][1] > 0.7
+
+
 def answering(store: Store, stop: threading.Event, most: int) -> threading.Thread:
     """Somebody who labels until there are enough."""
 
