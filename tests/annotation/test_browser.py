@@ -194,7 +194,7 @@ def test_two_people_disagree_and_somebody_settles_it(tmp_path: Path, browser: An
             label(ada, "1")
             label(bob, "2")
             playwright.expect(ada.locator("#agreement")).to_contain_text("0 of 2 records", timeout=10_000)
-            assert "κ" in ada.inner_text("#agreement")
+            assert "Fleiss' κ = −1.00; Ada and Bob: Cohen's κ = 0.00" in ada.inner_text("#agreement")
             for width in (1280, 390):
                 ada.set_viewport_size({"width": width, "height": 900})
                 ada.goto(f"http://{base}/settle")

@@ -112,8 +112,10 @@ async function progress() {
       $("quality").textContent = `right for ${Math.round((100 * right) / of)} % of ${of} random records (between ${Math.round(100 * low)} and ${Math.round(100 * high)} %)`;
     }
     if (told.agreement.records) {
+      const shown = (kappa) => kappa.toFixed(2).replace("-", "−");
       const kappa = told.agreement.fleiss;
-      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, κ = ${kappa.toFixed(2).replace("-", "−")}`);
+      const pairs = Object.entries(told.agreement.cohen).slice(0, 3).map(([who, of]) => `; ${who}: Cohen's κ = ${shown(of)}`).join("");
+      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, Fleiss' κ = ${shown(kappa)}`) + pairs;
     }
   } catch { /* the next look may succeed */ }
 }
