@@ -19,7 +19,7 @@ from kagemusha.attacks.worst_case import STRONGEST
 from kagemusha.privacy.budget import Budget
 from kagemusha.synthesizers.registry import create
 
-RUNS = {"mst": 200_000, "kage": 12_000, "gaussian": 15_000, "nigao": 10_000, "privbayes": 100_000, "aim": 6_000}
+RUNS = {"mst": 250_000, "kage": 25_000, "gaussian": 25_000, "nigao": 15_000, "privbayes": 200_000, "aim": 20_000}
 """Runs in each world: a run of mst ends after its only answer, one of aim takes a dozen fits."""
 
 
