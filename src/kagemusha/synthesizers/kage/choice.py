@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, islice
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique, Domain
 
 TRUST = 0.5
 """Share of a dependence that a path of chosen pairs of the same strength is trusted to bring along."""
 
+OUTSIDE = 0.8
+"""Share of a pair's error that is thought to go if it is measured though the model has no room for it: rows are traded
+towards it."""
+
 PATIENCE = 40
 """The search ends after this many pairs in a row that do not fit the model."""
+
+
+WORTH = 0.02
+"""The model may have four times the cells if that should take this share off the error."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class Choice:
     columns: float
     predicted: float
     """Total error of all pairs that this choice should lead to."""
+    cells: int = 0
+    """The limit of the model it was made for."""
 
 
 def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
@@ -39,84 +50,151 @@ def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
     return np.maximum(mean + signal * (noisy - mean), 0.0)
 
 
-def choose(
-    pairs: Sequence[Clique],
-    errors: FloatArray,
-    strengths: FloatArray,
-    weights: FloatArray,
-    add: Callable[[Clique], bool],
-    *,
-    noise: float,
-    column_noise: float,
-    before: float,
-) -> Choice:
-    """Least predicted total error over which pairs to take and how much to give the columns again.
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What is believed of every pair before any is measured, in records.
 
-    `weights` w say how noise hurts a pair: measured at a share q of what is left it gets the error noise·w/√q. The
-    best split is q ∝ w^(2/3), with the error noise·(Σ w^(2/3))^(3/2). A pair left out keeps the part of its error
-    that the chosen ones do not imply; `strengths` are the errors on a scale from 0 to 1. Columns now have the error
-    column_noise/√before in all pairs together, before = what they were given over what is left. `add` takes a pair
-    into the model, or says False if it does not fit beside those taken so far.
+    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1. `weights` w say how noise
+    hurts: measured at a share q of what is left a pair gets the error noise · w/√q. `columns` is the squared error
+    that its two columns bring if they get all that is left; what they had before is `before` times that.
+    `alone` is the error of all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how
+    much a pair counts.
     """
-    price = weights ** (2 / 3)
-    taken, left_out = _greedy(pairs, errors, strengths, price, add, noise)
-    grown = np.concatenate([[0.0], np.cumsum(price[taken])]) ** 1.5 * noise
-    best, count, columns = math.inf, 0, 1.0
-    for share in np.linspace(0.0, 0.95, 20):
-        predicted = grown / math.sqrt(1 - share) + left_out + column_noise / math.sqrt(before + share)
-        k = int(np.argmin(predicted))
-        if predicted[k] < best:
-            best, count, columns = float(predicted[k]), k, float(share)
-    taken = taken[:count]
-    if not taken:
-        return Choice((), (), 1.0, best)
-    total = float(price[taken].sum())
-    return Choice(tuple(taken), tuple((1 - columns) * float(price[i]) / total for i in taken), columns, best)
+
+    cliques: Sequence[Clique]
+    errors: FloatArray
+    strengths: FloatArray
+    weights: FloatArray
+    columns: FloatArray
+    alone: float
+    importance: FloatArray
+    noise: float
+    before: float
+
+    @cached_property
+    def price(self) -> FloatArray:
+        """The best split gives a pair a share in proportion to this."""
+        return np.asarray(np.maximum(self.weights * self.importance, 1e-9) ** (2 / 3))
+
+    @cached_property
+    def ends(self) -> tuple[IntArray, IntArray, int]:
+        """Numbers of both columns of each pair, and how many columns there are."""
+        names = {name: i for i, name in enumerate(dict.fromkeys(name for pair in self.cliques for name in pair))}
+        first, second = (np.array([names[pair[side]] for pair in self.cliques], dtype=np.int64) for side in (0, 1))
+        return first, second, len(names)
+
+    def predicted(self, taken: Sequence[int], left_out: FloatArray, share: float) -> float:
+        """Total error if so large a share goes to columns: theirs and the pair's own add up like independent errors."""
+        own = left_out.copy()
+        if taken:
+            chosen = np.array(taken)
+            price = self.price[chosen]
+            noise = self.noise * self.weights[chosen] * np.sqrt(price.sum() / ((1 - share) * price))
+            own[chosen] = np.maximum(noise, left_out[chosen])
+        total = np.sqrt(own**2 + self.columns / (self.before + share))
+        return float((self.importance * total).sum()) + self.alone / math.sqrt(self.before + share)
+
+
+ORDERS = ((1.0, None), (0.5, None), (1.0, 0.5), (1.0, 0.0))
+"""Greedy orders: pairs by error over price to this power; the second, if any, for a spanning tree that comes first."""
+
+SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8)
+"""Tried for columns."""
+
+
+def choose(
+    pairs: Pairs, tree: Callable[[int], Callable[[Clique], bool]], limits: Sequence[int], *, beyond: bool = False
+) -> Choice:
+    """The least predicted total error over orders, how many pairs to take, the share of columns and the model's limit.
+
+    With the split q ∝ w^(2/3) the noise of a set of pairs is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part
+    of its error that the chosen ones do not imply. `tree` makes a function for a limit that takes a pair into a model
+    so large, or says False if it does not fit beside those taken so far; with `beyond` such a pair may be measured all
+    the same: rows can be traded towards it. A model of four times the cells must
+    take `WORTH` off the error.
+    """
+    best = Choice((), (), 1.0, math.inf)
+    scaled = math.inf
+    for order in ORDERS:
+        for step, limit in enumerate(limits):
+            found, complete = _best_prefix(pairs, tree(limit), order, limit, OUTSIDE if beyond else 0.0)
+            if found.predicted * (1 + WORTH) ** step < scaled:
+                best, scaled = found, found.predicted * (1 + WORTH) ** step
+            if complete:
+                break  # a larger model would hold the same pairs
+    return best
+
+
+def _best_prefix(
+    pairs: Pairs, add: Callable[[Clique], bool], order: tuple[float, float | None], limit: int, outside: float
+) -> tuple[Choice, bool]:
+    """The best number of pairs of one greedy order, and whether all that are worth it fit."""
+    best, count, columns, taken = math.inf, 0, 1.0, []
+    complete = True
+    for taken, left_out, fits in _greedy(pairs, add, *order, outside):
+        complete &= fits
+        predictions = [pairs.predicted(taken, left_out, share) for share in (SHARES if taken else (1.0,))]
+        k = int(np.argmin(predictions))
+        if predictions[k] < best:
+            best, count, columns = predictions[k], len(taken), SHARES[k] if taken else 1.0
+    chosen = taken[:count]
+    price = pairs.price[chosen] if chosen else np.zeros(0)
+    shares = tuple(float(x) for x in (1 - columns) * price / price.sum()) if chosen else ()
+    return Choice(tuple(chosen), shares, columns, best, limit), complete
 
 
 def _greedy(
-    pairs: Sequence[Clique],
-    errors: FloatArray,
-    strengths: FloatArray,
-    price: FloatArray,
-    add: Callable[[Clique], bool],
-    noise: float,
-) -> tuple[list[int], FloatArray]:
-    """Pairs in the order they pay off, and the error of what is left out after each."""
-    names = {name: i for i, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
-    first, second = (np.array([names[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1))
-    implied = np.eye(len(names))
-    open_ = np.ones(len(pairs), dtype=bool)
-    out = np.ones(len(pairs), dtype=bool)
+    pairs: Pairs, add: Callable[[Clique], bool], power: float, first_power: float | None, outside: float
+) -> Iterator[tuple[list[int], FloatArray, bool]]:
+    """Pairs in the order they pay off: now and then those taken so far, what is left of each pair's error, and whether all fit."""
+    first, second, columns = pairs.ends
+    implied = np.eye(columns)
+    open_ = np.ones(len(pairs.cliques), dtype=bool)
+    inside = np.ones(len(pairs.cliques))
+    part = np.arange(columns)
     taken: list[int] = []
-    spent, refused = 0.0, 0
-    left_out = [float(errors.sum())]
+    spent, refused, shown, fits = 0.0, 0, 0, True
+    counted = pairs.price, pairs.importance
 
     def not_implied() -> FloatArray:
-        known = np.divide(implied[first, second], strengths, out=np.zeros(len(pairs)), where=strengths > 0)
-        return np.asarray(errors * (1 - TRUST * np.minimum(1.0, known)), dtype=np.float64)
+        known = np.divide(implied[first, second], pairs.strengths, out=np.zeros(len(inside)), where=pairs.strengths > 0)
+        return np.asarray(pairs.errors * (1 - TRUST * np.minimum(1.0, known)) * inside, dtype=np.float64)
 
+    price, importance = counted
+    unknown = not_implied()
+    yield taken, unknown, fits
     while refused < PATIENCE:
-        unknown = not_implied()
-        worth = np.where(open_, unknown / price, 0.0)
-        i = int(np.argmax(worth))
         # with the best split, a pair is worth its error if that exceeds the growth of everyone's noise
-        if unknown[i] * open_[i] <= noise * ((spent + price[i]) ** 1.5 - spent**1.5):
+        growth = pairs.noise * ((spent + price) ** 1.5 - spent**1.5)
+        eligible = open_ & (importance * unknown > growth)
+        spanning = eligible & (part[first] != part[second]) if first_power is not None else eligible
+        if not eligible.any():
             break
+        growing = first_power is not None and bool(spanning.any())
+        worth = importance * unknown / price ** (first_power if growing and first_power is not None else power)
+        i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
         open_[i] = False
-        if not add(pairs[i]):
-            refused += 1
-            continue
-        refused = 0
+        a, b = first[i], second[i]
+        if add(pairs.cliques[i]):
+            refused = 0
+            inside[i] = 0.0
+            for x, y in ((a, b), (b, a)):
+                # a path's strength is the product of its edges; keep the strongest one
+                implied = np.maximum(implied, pairs.strengths[i] * np.outer(implied[:, x], implied[y]))
+            part[part == part[b]] = part[a]
+        else:
+            fits = False
+            if importance[i] * outside * unknown[i] <= growth[i]:
+                refused += 1
+                continue
+            inside[i] = 1 - outside
         taken.append(i)
         spent += float(price[i])
-        out[i] = False
-        a, b = first[i], second[i]
-        for x, y in ((a, b), (b, a)):
-            # a path's strength is the product of its edges; keep the strongest one
-            implied = np.maximum(implied, strengths[i] * np.outer(implied[:, x], implied[y]))
-        left_out.append(float(not_implied()[out].sum()))
-    return taken, np.array(left_out)
+        unknown = not_implied()
+        if len(taken) > 1.15 * shown:
+            shown = len(taken)
+            yield taken, unknown, fits
+    yield taken, unknown, fits
 
 
 MOST = 500

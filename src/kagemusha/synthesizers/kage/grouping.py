@@ -11,16 +11,23 @@ from kagemusha.graphical import MarkovField
 from kagemusha.queries.interactions import Interaction
 from kagemusha.schema.domain import Clique, Domain
 
-ROW = 0.5
-"""In an interaction a code stays alone if it holds more than this share of the noise in its row."""
+ROW, ORDERED_ROW = 0.5, 0.3
+"""In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for ordered columns."""
+
+MERGED = 0.1
+"""Codes without an order that share a group hold at most this share of the records: what is merged is not told apart."""
 
 
-def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None) -> IntArray:
+def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None, share: float = 1.0) -> IntArray:
     """The group of every code: those below `threshold` share the last group, all others stay alone.
 
-    With `most` there are no more groups than that: the rarest codes share one, the first of equals staying alone.
+    The last group holds at most a `share` of all records, the rarest codes. With `most` there are no more groups than
+    that: the rarest codes share one, the first of equals staying alone.
     """
     rare = counts < threshold
+    if share < 1:
+        order = np.argsort(counts, kind="stable")
+        rare[order] &= np.cumsum(np.maximum(counts[order], 0.0)) <= share * counts.sum()
     if most is not None and most < len(counts):
         rare[np.argsort(-counts, kind="stable")[most - 1 :]] = True
     if rare.sum() < 2:
@@ -28,6 +35,48 @@ def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None)
     group = np.cumsum(~rare) - 1
     group[rare] = int((~rare).sum())
     return np.asarray(group, dtype=np.int64)
+
+
+def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, most: int | None = None) -> IntArray:
+    """The group of every code of an ordered column: neighbours share one, about `threshold` records each.
+
+    A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about equal
+    counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
+    raised until there are no more groups than that.
+    """
+    while True:
+        group = _neighbours(counts[:ordinary], threshold)
+        groups = int(group.max(initial=-1)) + 1 + len(counts) - ordinary
+        if most is None or groups <= most:
+            return np.concatenate([group, np.arange(groups - len(counts) + ordinary, groups)])
+        if threshold > counts.sum():
+            return merge_rare(counts, threshold, most=most)
+        threshold = max(1.3 * threshold, float(counts.sum()) / (4 * len(counts)))
+
+
+def merge(
+    counts: FloatArray, rare: float, small: float, noise: float, ordered: int, *, most: int | None = None
+) -> IntArray:
+    """Groups of a column: of neighbours with `small` · `noise` records if it is ordered, else of codes with less than `rare` · `noise`."""
+    if ordered > 2:
+        return merge_neighbours(counts, small * noise, ordered, most=most)
+    return merge_rare(counts, rare * noise, most=most, share=MERGED)
+
+
+def _neighbours(counts: FloatArray, threshold: float) -> IntArray:
+    if not len(counts):
+        return np.zeros(0, dtype=np.int64)
+    alone = counts >= threshold
+    # stretches are numbered by the lone codes before them; a lone code is a stretch of its own
+    stretch = np.cumsum(alone) + np.cumsum(np.concatenate([[False], alone[:-1]]))
+    mass = np.bincount(stretch, counts)
+    parts = np.where(np.bincount(stretch, alone) > 0, 1, np.maximum(1, np.floor(mass / max(threshold, 1e-9))))
+    # where the middle of a code lies within its stretch, from 0 to 1, says which part it is in
+    upto = np.cumsum(counts) - counts / 2 - np.concatenate([[0.0], np.cumsum(mass)])[stretch]
+    place = np.divide(upto, mass[stretch], out=np.zeros(len(counts)), where=mass[stretch] > 0)
+    part = np.minimum((place * parts[stretch]).astype(np.int64), parts[stretch].astype(np.int64) - 1)
+    changes = np.concatenate([[0], (np.diff(stretch) != 0) | (np.diff(part) != 0)])
+    return np.cumsum(changes).astype(np.int64)
 
 
 def sums(counts: FloatArray, group: IntArray) -> FloatArray:
@@ -41,15 +90,22 @@ def coarse_domain(domain: Domain, groups: Mapping[str, IntArray]) -> Domain:
 
 
 def merged_interaction(
-    tables: Mapping[str, FloatArray], groups: Mapping[str, IntArray], clique: Clique, noise: float
+    tables: Mapping[str, FloatArray],
+    groups: Mapping[str, IntArray],
+    ordered: Mapping[str, int],
+    clique: Clique,
+    noise: float,
 ) -> Interaction:
-    """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell)."""
+    """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell).
+
+    `ordered` says how many of a column's groups have an order.
+    """
     counts = [sums(tables[name], groups[name]) for name in clique]
     sizes = [len(c) for c in counts]
     merged = [np.zeros(0, dtype=np.int64)] * len(clique)
     for axis in sorted(range(len(clique)), key=lambda i: -sizes[i]):
         others = np.prod(sizes, dtype=np.float64) / sizes[axis]
-        merged[axis] = merge_rare(counts[axis], ROW * float(others) * noise)
+        merged[axis] = merge(counts[axis], ROW, ORDERED_ROW, float(others) * noise, ordered[clique[axis]])
         sizes[axis] = int(merged[axis].max()) + 1
     return Interaction(clique, tuple(m[groups[n]] for m, n in zip(merged, clique, strict=True)))
 

@@ -30,6 +30,10 @@ ENOUGH = 0.1
 record."""
 
 
+STEPS, WORK = (80, 400), 1.0e9
+"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10 s."""
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyColumn:
     """Noisy counts of one column with noise of deviation `sigma`, and a positive table to start from."""
@@ -143,12 +147,13 @@ def fit_interactions(
     total: float,
     *,
     max_cells: int,
-    max_steps: int,
+    max_steps: int | None = None,
     start: FloatArray | None = None,
 ) -> InteractionFit:
     """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic.
 
-    `start` holds the parameters of an earlier fit to the same columns and the first of the interactions.
+    `start` holds the parameters of an earlier fit to the same columns and the first of the interactions. Without
+    `max_steps` there are as many passes as take a bounded time.
     """
     cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in interactions]
     tree = junction_tree(domain, cliques, max_cells=max_cells)
@@ -157,7 +162,8 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    theta = problem.theta(lbfgs(problem, x, max_calls=max_steps, progress=problem.progress))
+    calls = int(np.clip(WORK / tree.cells + problem.size, *STEPS)) if max_steps is None else max_steps
+    theta = problem.theta(lbfgs(problem, x, max_calls=calls, progress=problem.progress))
     flat = problem.potentials(theta)
     potentials: Mapping[Clique, FloatArray] = dict(zip(cliques, inference.unpack(flat), strict=True))
     return InteractionFit(MarkovField(domain, total, tree, potentials), theta)

@@ -9,6 +9,7 @@ is asked only for what its smaller sets do not say.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,12 +29,15 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
+from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.numeric import Measured
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.choice import Choice, choose, shrunk
-from kagemusha.synthesizers.kage.grouping import merge_rare, sums
+from kagemusha.synthesizers.kage.choice import Choice, Pairs, choose, shrunk
+from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
+from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
@@ -48,16 +52,22 @@ are. Each score's noise grows with the square root of their number, and what a w
 KEPT = 0.5
 """Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
 
-COLUMN_KEPT = 0.27
-"""The same for a column's noise, as it shows in each pair."""
+COLUMN_KEPT = 0.7
+"""The same for a column's noise."""
+
+ONE_WAY = 0.5
+"""How much the mean error of columns counts beside that of pairs."""
+
+FELT = 0.3
+"""A cell that expects this many deviations of noise feels all of it, one that expects less only a part."""
 
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
 
-LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
-WORTH = 0.04
-"""The model may have four times the cells if that should take this share off the error."""
+ORDERED_ALONE = 0.5
+"""The same for the groups of neighbours of an ordered column."""
 
+LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
 GROWTH = 2
 """Triples may make it this many times as large again."""
 
@@ -78,6 +88,8 @@ class Looks:
     """One for each pair."""
     scores: NoisyVector | None
     """None where there is no pair."""
+    typical: float
+    """The noise that a cell of a pair may have."""
 
     @property
     def pairs(self) -> list[Clique]:
@@ -126,7 +138,7 @@ class Kage(Synthesizer):
             return _fitted(alone, alone.fit(max_cells=self.max_cells), marginals)
 
         columns, groups, scores, errors = known.columns, known.groups, looks.scores, looks.errors
-        choice = self.choose(curator, looks)
+        choice = self.choose(curator, looks, beyond=True)
         further = len(domain) > 2 and choice.predicted < PRECISE * columns.total * len(pairs)
 
         progress(f"measuring {len(choice.pairs)} pairs", 0.2)
@@ -136,9 +148,10 @@ class Kage(Synthesizer):
             columns = NoisyColumns.of(marginals, rows)
         chosen = [looks.queries[i] for i in choice.pairs]
         measured = curator.answer(chosen, [share * left for share in choice.shares])
-        known = Gathered(domain, columns, groups, measured)
+        known = replace(known, columns=columns, interactions=measured)
         progress("fitting", 0.3)
-        fit = known.fit(max_cells=self.max_cells)
+        room = min(choice.cells, self.max_cells - known.shared_out)
+        known, fit = grown(known, max_cells=room, importance=self._importance)
         if further:
             progress("looking at triples", 0.6)
             known = second_look(
@@ -167,14 +180,20 @@ class Kage(Synthesizer):
         marginals = measure_columns(curator, shares["columns"] * curator.total)
         columns = NoisyColumns.of(marginals, curator.public_rows())
         if not pairs:
-            return Looks(marginals, Gathered(domain, columns, {n: np.arange(domain.size(n)) for n in domain}), (), None)
+            codes = {n: np.arange(domain.size(n)) for n in domain}
+            return Looks(marginals, Gathered(domain, columns, codes, dict.fromkeys(domain, 0)), (), None, 0.0)
 
         progress("looking at pairs", 0.1)
         typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
-        groups = {n: merge_rare(columns.table(n), ALONE * typical, most=self._most(domain)) for n in domain}
-        known = Gathered(domain, columns, groups)
+        ordinary, most = ordered_codes(curator.schema, domain), self._most(domain)
+        groups = {n: merge(columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], most=most) for n in domain}
+        # merged for want of room, codes of an ordered column need not be neighbours any more
+        ordered = {
+            n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
+        }
+        known = Gathered(domain, columns, groups, ordered)
         (scores,) = curator.answer([_independence(known, pairs)], shares["scores"] * curator.total)
-        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores)
+        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores, typical)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
@@ -222,45 +241,60 @@ class Kage(Synthesizer):
         *,
         left: float | None = None,
         importance: Callable[[Clique], float] | None = None,
+        beyond: bool = False,
     ) -> Choice:
         """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
 
-        `importance` says how much a pair counts: it may be made of anything that is released or public.
+        `importance` says how much a pair counts: it may be made of anything that is released or public. With
+        `beyond` there may be more pairs than the model has room for.
         """
         known, queries, errors = looks.known, looks.queries, looks.errors
         domain, total = curator.domain, known.columns.total
         left = curator.remaining if left is None else left
-        raw = MEAN_ABSOLUTE * gaussian_sigma(curator.unit, left)
+        sigma = gaussian_sigma(curator.unit, left)
         sensitivity = np.array([curator.unit.sensitivity(q.reach).l2_squared for q in queries], dtype=np.float64)
         # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
         weights = np.sqrt(sensitivity / curator.unit.sensitivity(COUNTS).l2_squared)
-        counts = np.array([(importance or self._importance)(q.clique) for q in queries])
-        sizes = np.array(domain.sizes, dtype=np.float64)
-        useful = np.where(sensitivity > 0, errors * counts, 0.0)
-
+        felt = np.array([_felt(known, q, looks.typical) for q in queries])
         # the error of two columns that determine each other is 2·N·(1 − 1/codes)
         most = np.array([2 * total * (1 - 1 / min(q.shape)) if min(q.shape) > 1 else 1.0 for q in queries])
-        strengths = np.minimum(errors / most, 1.0)
+        split = sum(size ** (2 / 3) for size in domain.sizes)
+        column = {n: _column_error(t, sigma * math.sqrt(split / len(t) ** (2 / 3))) for n, t in known.tables.items()}
+        in_pairs = np.array([sum(column[n] ** 2 for n in q.clique) for q in queries])
+        before = COLUMNS * curator.total / left
+        # the first look at columns was noisy, and that is part of every distance from their product
+        errors = np.sqrt(np.maximum(errors**2 - in_pairs / before, 0.0))
+        pairs = Pairs(
+            [q.clique for q in queries],
+            np.where(sensitivity > 0, errors, 0.0),
+            np.minimum(errors / most, 1.0),
+            weights * felt,
+            in_pairs,
+            ONE_WAY * sum(column.values()) * len(queries) / len(domain),
+            np.array([(importance or self._importance)(q.clique) for q in queries]),
+            noise=KEPT * MEAN_ABSOLUTE * sigma,
+            before=before,
+        )
+        room = self.max_cells - known.shared_out
+        return choose(pairs, lambda limit: GrowingTree(known.coarse, min(limit, room)).add, LIMITS, beyond=beyond)
 
-        def within(limit: int) -> Choice:
-            return choose(
-                [q.clique for q in queries],
-                useful,
-                strengths,
-                np.maximum(weights * counts, 1e-9),
-                GrowingTree(known.coarse, min(limit, self.max_cells - known.shared_out)).add,
-                noise=KEPT * raw,
-                column_noise=COLUMN_KEPT * raw * (len(domain) - 1) * float((sizes ** (2 / 3)).sum()) ** 1.5,
-                before=COLUMNS * curator.total / left,
-            )
 
-        best = within(LIMITS[0])
-        for limit in LIMITS[1:]:
-            larger = within(limit)
-            if larger.predicted > (1 - WORTH) * best.predicted:
-                break
-            best = larger
-        return best
+def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
+    """The share of a pair's cells that feel noise of this deviation: those that expect no more records than it have little to lose."""
+    one, two = (np.bincount(g, known.tables[n]) for g, n in zip(query.groups, query.clique, strict=True))
+    expected = np.outer(one, two) / known.columns.total
+    return max(float(np.minimum(1.0, expected / (FELT * sigma)).mean()), 1e-3)
+
+
+def _column_error(table: FloatArray, sigma: float) -> float:
+    """What noise of this deviation leaves in a column: at most what its rare codes hold."""
+    return COLUMN_KEPT * MEAN_ABSOLUTE * float(np.minimum(sigma, table + 0.1 * sigma).sum())
+
+
+def ordered_codes(schema: Schema | None, domain: Domain) -> dict[str, int]:
+    """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
+    columns = {c.name: c for c in schema.modelled} if schema is not None else {}
+    return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}
 
 
 def _independence(known: Gathered, pairs: Sequence[Clique]) -> GroupedError:
@@ -273,5 +307,6 @@ def _independence(known: Gathered, pairs: Sequence[Clique]) -> GroupedError:
 
 
 def _fitted(known: Gathered, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:
-    trace = [Round(m.query.clique, m.sigma, 1.0, cells=fit.field.tree.cells) for m in known.interactions]
-    return Fitted(known.generator(fit), marginals, trace, interactions=tuple(known.interactions))
+    measured = (*known.interactions, *known.outside)
+    trace = [Round(m.query.clique, m.sigma, 1.0, cells=fit.field.tree.cells) for m in measured]
+    return Fitted(known.generator(fit), marginals, trace, interactions=measured)

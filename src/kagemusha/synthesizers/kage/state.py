@@ -60,10 +60,6 @@ class NoisyColumns:
         return NoisyColumn(name, sums(self.noisy[name], group), sigma * math.sqrt(float(members.mean())), start)
 
 
-STEPS = 400
-"""Most belief-propagation passes of a fit."""
-
-
 @dataclass(frozen=True, eq=False)
 class Gathered:
     """Noisy columns, which of their codes share a group in the model, and noisy interactions."""
@@ -71,7 +67,11 @@ class Gathered:
     domain: Domain
     columns: NoisyColumns
     groups: Mapping[str, IntArray]
+    ordered: Mapping[str, int]
+    """How many of a column's groups have an order: the first ones."""
     interactions: Sequence[NoisyInteraction] = ()
+    outside: Sequence[NoisyInteraction] = ()
+    """Measured, but the model has no room for them."""
 
     @cached_property
     def coarse(self) -> Domain:
@@ -91,10 +91,13 @@ class Gathered:
 
     def query(self, clique: Clique, noise: float) -> Interaction:
         """The clique's interaction, its rare codes merged for this noise in a cell."""
-        return merged_interaction(self.tables, self.groups, clique, noise)
+        return merged_interaction(self.tables, self.groups, self.ordered, clique, noise)
 
-    def fit(self, *, max_cells: int, start: FloatArray | None = None) -> InteractionFit:
-        """The model over groups; `start` is what an earlier fit to the same columns and first interactions found."""
+    def fit(self, *, max_cells: int, start: FloatArray | None = None, steps: int | None = None) -> InteractionFit:
+        """The model over groups; `start` is what an earlier fit to the same columns and first interactions found.
+
+        Without `steps` it ends when it has converged, or after as many passes as take a bounded time.
+        """
         columns = [self.columns.grouped(n, self.groups[n]) for n in self.domain]
         interactions = [NoisyInteraction(on_groups(m.query, self.groups), m.values, m.sigma) for m in self.interactions]
         return fit_interactions(
@@ -103,7 +106,7 @@ class Gathered:
             interactions,
             self.columns.total,
             max_cells=max_cells,
-            max_steps=STEPS,
+            max_steps=steps,
             start=start,
         )
 
