@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import UsageError
+from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.junction_tree import JunctionTree, junction_tree
 from kagemusha.graphical.queries import TreeQueries
 from kagemusha.schema.domain import Clique, Domain
 
-QUERY_CELLS = 1 << 27
-"""No table of a query grows beyond this many cells (1 GiB)."""
+QUERY_CELLS = 1 << 25
+"""No table of a query grows beyond this many cells (256 MiB)."""
+
+DRAWN = 1 << 19
+"""Rows from which a marginal is counted that cannot be computed within that."""
 
 LARGEST = 1e9
 """The largest log potential in a file, far beyond what a double's exponential tells apart from 0 or ∞."""
@@ -79,8 +82,32 @@ class MarkovField:
         return self.project_many([tuple(clique)])[0]
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
-        """Expected counts over each clique; far cheaper together than one by one."""
+        """Expected counts over each clique; far cheaper together than one by one.
+
+        Exact, unless a table on the way to a clique would have more than `QUERY_CELLS` cells: then counted from `DRAWN`
+        rows of the model, the same ones every time.
+        """
+        try:
+            return self.project_exactly(cliques)
+        except ModelTooLarge:
+            if len(cliques) > 1:
+                return [self.project(clique) for clique in cliques]
+        return [self._counted(tuple(cliques[0]))]
+
+    def project_exactly(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """The same, or `ModelTooLarge` if one of them cannot be computed."""
         return [table * self.total for table in self._queries.project_many(cliques)]
+
+    @cached_property
+    def _drawn(self) -> IntArray:
+        from kagemusha.graphical.sampling import sample_rounded
+
+        return sample_rounded(self, DRAWN, rng=np.random.default_rng(0))
+
+    def _counted(self, clique: Clique) -> FloatArray:
+        shape = self.domain.shape(clique)
+        flat = np.ravel_multi_index(tuple(self._drawn[:, self.domain.axis(name)] for name in clique), shape)
+        return np.bincount(flat, minlength=self.domain.cells(clique)).reshape(shape) * (self.total / DRAWN)
 
     def log_likelihood(self, codes: IntArray) -> FloatArray:
         """Log p(x) of each row of codes (columns in domain order)."""

@@ -11,7 +11,7 @@ a row the model would not make:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1 << 18
 """Beyond this many rows sampling adds next to nothing to a model's own error: they are rounded only."""
-MOST_CELLS = 1 << 20
+MOST_CELLS = 1 << 21
 """Watched tables have at most this many cells in all."""
 MOST_VISITS = 1 << 26
 """Tables watched in one pass over the rows, times rows: well below a second."""
+MOST_TRADES = 1 << 28
+"""Tables looked at in all passes of `trade_towards`, times rows: some ten seconds."""
+MOST_TABLES = 1 << 10
 PASSES = 8
 SWEEPS = 2
 EXCHANGE_GAIN = 0.5
@@ -44,15 +47,24 @@ COLUMN_WEIGHT = 4.0
 
 
 def sample_refined(
-    model: MarkovField, rows: int, *, rng: np.random.Generator, columns: Sequence[str] | None = None
+    model: MarkovField,
+    rows: int,
+    *,
+    rng: np.random.Generator,
+    columns: Sequence[str] | None = None,
+    pairs: Mapping[Clique, FloatArray] | None = None,
 ) -> IntArray:
     """Codes like those of `sample_rounded`, with pair tables far nearer to the model's.
 
     Only tables over `columns` (all by default) are watched; all columns are returned. A table with more cells than
     rows is not watched, and where there is too much to watch, columns next to each other in the tree go first. Rows
-    come in random order.
+    come in random order. `pairs` are tables (expected counts, names in domain order) that the model has no room for:
+    rows are traded towards them, see `trade_towards`.
     """
     codes = sample_rounded(model, rows, rng=rng)
+    if pairs:
+        trade_towards(model, codes, pairs, rng=rng, columns=columns)
+        return codes[rng.permutation(rows)]
     if not 1 < rows <= MOST_ROWS or model.total <= 0.0:
         return codes
     names = model.domain.canonical(model.domain.names if columns is None else columns)
@@ -68,6 +80,43 @@ def sample_refined(
     return codes[rng.permutation(rows)]
 
 
+def trade_towards(
+    model: MarkovField,
+    codes: IntArray,
+    pairs: Mapping[Clique, FloatArray],
+    *,
+    rng: np.random.Generator,
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Exchange rows of the model for others of its rows until they have these tables of pairs, too; in place.
+
+    Every row is one the model makes, and among them those are kept that bring the pairs nearer to the tables given, the columns
+    and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to both is
+    no longer what the model alone says. As many passes as `MOST_TRADES` allows.
+    """
+    from kagemusha.graphical.row_trades import exchange
+
+    rows = len(codes)
+    names = model.domain.canonical(model.domain.names if columns is None else columns)
+    singles: list[Clique] = [(name,) for name in names]
+    inside: list[Clique] = [p for p in combinations(names, 2) if p not in pairs and model.tree.host(p) is not None]
+    watched = _affordable(model.domain, [*singles, *pairs], [1] * (len(singles) + len(pairs)), rows)
+    room = max(0, min(MOST_TRADES // (2 * rows), MOST_TABLES) - len(watched)) if rows else 0
+    watched += sorted((p for p in inside if model.domain.cells(p) <= rows), key=model.domain.cells)[:room]
+    if rows < 2 or model.total <= 0.0 or not any(clique in pairs for clique in watched):
+        return
+    tables = WatchedTables.of(model, watched, rows, pairs)
+    excess = tables.excess(codes)
+    for _ in range(int(np.clip(MOST_TRADES // (rows * len(watched)), 1, PASSES))):
+        trades = 0
+        for start in range(0, rows, MOST_ROWS):
+            block = codes[start : start + MOST_ROWS]
+            spare = sample_rounded(model, len(block), rng=rng)
+            trades += exchange(block, spare, 0, EXCHANGE_GAIN, *tables.layout(), excess, tables.weight)
+        if trades < 0.02 * rows:
+            break
+
+
 @dataclass(frozen=True, eq=False)
 class WatchedTables:
     """Tables over one or two columns, laid out as `row_trades` wants them."""
@@ -80,10 +129,14 @@ class WatchedTables:
     weight: FloatArray
 
     @classmethod
-    def of(cls, model: MarkovField, cliques: Sequence[Clique], rows: int) -> WatchedTables:
-        """The model's expected counts of `rows` rows over each clique."""
-        domain = model.domain
-        tables = [table.ravel() for table in model.project_many(cliques)]
+    def of(
+        cls, model: MarkovField, cliques: Sequence[Clique], rows: int, given: Mapping[Clique, FloatArray] | None = None
+    ) -> WatchedTables:
+        """The model's expected counts of `rows` rows over each clique, or those `given`."""
+        domain, given = model.domain, given or {}
+        own = [clique for clique in cliques if clique not in given]
+        found = {**given, **dict(zip(own, model.project_exactly(own), strict=True))}
+        tables = [found[clique].ravel() for clique in cliques]
         sizes = np.array([table.size for table in tables], dtype=np.int64)
         expected = np.concatenate(tables) * (rows / model.total)
         single = np.array([len(clique) == 1 for clique in cliques])

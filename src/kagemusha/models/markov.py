@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import DataError
+from kagemusha.errors import DataError, ModelTooLarge
 from kagemusha.graphical import MarkovField, Measurement, Tables, rounded_tables, sample_refined
 from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
+from kagemusha.graphical.refined_sampling import trade_towards
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Arrays, Evidence
 from kagemusha.schema.domain import Clique, Domain
@@ -32,6 +34,8 @@ class MarkovGenerator:
     field: MarkovField
     hidden: tuple[str, ...] = ()
     """Attributes of the field, after all others, that hold groups of codes and are no columns."""
+    pairs: Mapping[Clique, FloatArray] = dataclass_field(default_factory=dict)
+    """Expected counts of pairs (in domain order) that the field has no room for: rows are traded towards them."""
 
     @property
     def domain(self) -> Domain:
@@ -46,17 +50,29 @@ class MarkovGenerator:
 
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over a clique."""
-        return self.field.project(clique)
+        return self.project_many([clique])[0]
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
         """Expected counts over many cliques at once."""
-        return self.field.project_many(cliques)
+        if not self.pairs:
+            return self.field.project_many(cliques)
+        found = {c: self._own(c) for c in dict.fromkeys(map(tuple, cliques))}
+        others = [c for c, table in found.items() if table is None]
+        found |= dict(zip(others, self.field.project_many(others), strict=True))
+        return [np.array(found[tuple(c)]) for c in cliques]
+
+    def _own(self, clique: Clique) -> FloatArray | None:
+        """The table of a pair that is not the field's, axes in the order given."""
+        if clique in self.pairs:
+            return self.pairs[clique]
+        return self.pairs[clique[::-1]].T if clique[::-1] in self.pairs else None
 
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Synthetic codes; with `where`, from the exact conditional distribution."""
+        """Synthetic codes; with `where`, from the exact conditional distribution of the field."""
         field = self._given(where)
         shown = field.domain.names[: len(field.domain) - len(self.hidden)]
-        return sample_refined(field, rows, rng=rng, columns=shown)[:, : len(shown)]
+        pairs = None if where else self.pairs
+        return sample_refined(field, rows, rng=rng, columns=shown, pairs=pairs)[:, : len(shown)]
 
     def hands(
         self, sizes: Sequence[int], *, rng: np.random.Generator, where: Evidence | None = None
@@ -70,7 +86,7 @@ class MarkovGenerator:
         shown = len(field.domain) - len(self.hidden)
         tables = rounded_tables(field, sum(sizes), rng)
         for hand in tables.hands(sizes, rng):
-            yield partial(_dealt, hand, shown, rng.spawn(1)[0])
+            yield partial(_dealt, self, {} if where else self.pairs, hand, shown, rng.spawn(1)[0])
 
     def _given(self, where: Evidence | None) -> MarkovField:
         field = self.field
@@ -82,7 +98,8 @@ class MarkovGenerator:
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """The field's description and potentials."""
         meta, arrays = self.field.to_arrays()
-        return {**meta, "hidden": list(self.hidden)}, arrays
+        tables = {f"pair.{i}": table for i, table in enumerate(self.pairs.values())}
+        return {**meta, "hidden": list(self.hidden), "pairs": [list(pair) for pair in self.pairs]}, arrays | tables
 
     @classmethod
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays, max_cells: int | None = None) -> MarkovGenerator:
@@ -91,11 +108,35 @@ class MarkovGenerator:
         hidden = tuple(map(str, meta.get("hidden", ())))
         if hidden != field.domain.names[len(field.domain) - len(hidden) :]:
             raise ValueError("the hidden attributes must be the last ones of the field")
-        return cls(field, hidden)
+        return cls(field, hidden, _pairs_of(field, hidden, meta.get("pairs", []), arrays, max_cells))
 
 
-def _dealt(hand: Tables, shown: int, rng: np.random.Generator) -> IntArray:
-    return hand.rows(rng)[:, :shown]
+def _pairs_of(
+    field: MarkovField, hidden: Sequence[str], pairs: Any, arrays: Arrays, max_cells: int | None
+) -> dict[Clique, FloatArray]:
+    """The tables of pairs in a file, if they fit the field and are such as rows can have."""
+    domain, found = field.domain, {}
+    for i, names in enumerate(pairs):
+        pair = tuple(map(str, names))
+        if len(pair) != 2 or not all(n in domain and n not in hidden for n in pair) or pair != domain.canonical(pair):
+            raise ValueError("a table of a pair must be over two columns, in order")
+        table = np.asarray(arrays[f"pair.{i}"], dtype=np.float64)
+        if table.shape != domain.shape(pair) or not (np.isfinite(table).all() and (table >= 0).all() and table.any()):
+            raise ValueError(f"the table of {pair} must hold counts of every combination of its codes")
+        found[pair] = table
+    if max_cells is not None and sum(map(domain.cells, found)) > max_cells:
+        raise ModelTooLarge(f"the tables of pairs have more than {max_cells:,} cells")
+    return found
+
+
+def _dealt(
+    generator: MarkovGenerator, pairs: Mapping[Clique, FloatArray], hand: Tables, shown: int, rng: np.random.Generator
+) -> IntArray:
+    codes = hand.rows(rng)
+    if pairs:
+        names = generator.field.domain.names[:shown]
+        trade_towards(generator.field, codes, pairs, rng=rng, columns=names)
+    return codes[:, :shown]
 
 
 def measurements_of(marginals: Sequence[NoisyMarginal]) -> list[Measurement]:

@@ -184,10 +184,12 @@ def _greedy(
             part[part == part[b]] = part[a]
         else:
             fits = False
-            if importance[i] * outside * unknown[i] <= growth[i]:
+            # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays
+            mended = outside * (1 - pairs.strengths[i] * unknown[i] / pairs.errors[i]) ** 2
+            if importance[i] * mended * unknown[i] <= growth[i]:
                 refused += 1
                 continue
-            inside[i] = 1 - outside
+            inside[i] = 1 - mended
         taken.append(i)
         spent += float(price[i])
         unknown = not_implied()

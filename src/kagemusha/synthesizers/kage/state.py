@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from kagemusha.models.markov import MarkovGenerator
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.kage.corrected import corrected
 from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
 
@@ -112,4 +113,5 @@ class Gathered:
 
     def generator(self, fit: InteractionFit) -> MarkovGenerator:
         """The model over all codes: within a group they follow their column."""
-        return MarkovGenerator(*expand(fit.field, self.domain, self.groups, self.tables))
+        whole = MarkovGenerator(*expand(fit.field, self.domain, self.groups, self.tables))
+        return replace(whole, pairs=corrected(whole, self.outside))
