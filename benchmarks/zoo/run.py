@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 import pyarrow as pa
 from measures import auc, errors
-from tables import ZOO, Table
 
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
+from tables import ZOO, Table
 
 RESULTS = Path(__file__).parents[1] / "results" / "zoo.csv"
 FIELDS = (

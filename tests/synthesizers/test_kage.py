@@ -14,8 +14,8 @@ from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.choice import choose, shrunk
-from kagemusha.synthesizers.kage.grouping import merge_rare
+from kagemusha.synthesizers.kage.choice import TRUST, Pairs, choose, shrunk
+from kagemusha.synthesizers.kage.grouping import merge_neighbours, merge_rare
 from kagemusha.synthesizers.registry import create
 
 
@@ -95,17 +95,86 @@ def test_lbfgs_finds_the_minimum_of_a_badly_scaled_bowl() -> None:
     np.testing.assert_allclose(lbfgs(bowl, np.zeros(6), max_calls=500, progress=1e-15), centre, atol=1e-7)
 
 
-def test_worthless_pairs_are_left_out_and_strong_ones_taken() -> None:
-    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
-    strength = np.array([0.8, 0.8, 0.01])
-    choice = choose(
-        pairs, 1000 * strength, strength, np.ones(3), lambda *_: True, noise=10.0, column_noise=1.0, before=0.5
+def believed(strength: list[float], *, scale: float = 1000.0, noise: float = 10.0) -> Pairs:
+    """Three columns, each pair of which has this strength; columns are known well."""
+    ones = np.ones(len(strength))
+    return Pairs(
+        [("a", "b"), ("b", "c"), ("a", "c")][: len(strength)],
+        scale * np.array(strength),
+        np.array(strength),
+        weights=ones,
+        columns=0 * ones,
+        alone=1.0,
+        importance=ones,
+        noise=noise,
+        before=0.5,
     )
+
+
+def test_worthless_pairs_are_left_out_and_strong_ones_taken() -> None:
+    choice = choose(believed([0.8, 0.8, 0.01]), lambda _: lambda _: True, [100])
     assert set(choice.pairs) == {0, 1}
     assert sum(choice.shares) + choice.columns == pytest.approx(1)
-    nothing = choose(pairs, strength, strength, np.ones(3), lambda *_: True, noise=1e9, column_noise=1.0, before=0.5)
+    nothing = choose(believed([0.8, 0.8, 0.01], scale=1.0, noise=1e9), lambda _: lambda _: True, [100])
     assert nothing.pairs == ()
     assert nothing.columns == 1.0
+
+
+def test_a_pair_without_room_is_measured_only_beyond_the_model() -> None:
+    def room(limit: int):
+        return lambda pair: limit > 100 or pair == ("a", "b")
+
+    pairs = believed([0.3, 0.3, 0.3])
+    assert choose(pairs, room, [100]).pairs == (0,)
+    assert set(choose(pairs, room, [100], beyond=True).pairs) == {0, 1, 2}
+    larger = choose(pairs, room, [100, 400])
+    assert set(larger.pairs) == {0, 1, 2}, "a larger model takes most of the error off"
+    assert larger.cells == 400
+
+
+def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
+    """Brute force over the prefixes of the one order there is: no other number of pairs or share of columns is better."""
+    pairs = believed([0.5, 0.05, 0.02], noise=20.0)
+    choice = choose(pairs, lambda _: lambda _: True, [100])
+    found = min(
+        pairs.predicted(taken, left, share)
+        for taken, left in (
+            ([], pairs.errors),
+            ([0], pairs.errors * [0, 1, 1]),
+            ([0, 1], pairs.errors * [0, 0, 1 - TRUST]),
+            ([0, 1, 2], 0 * pairs.errors),
+        )
+        for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
+        if taken or share == 1.0
+        if share < 1.0 or not taken
+    )
+    assert 0.98 * found <= choice.predicted <= found * 1.0001, "it tries more shares than these"
+
+
+def test_neighbours_share_a_group_and_spikes_stay_alone() -> None:
+    counts = np.array([1.0, 2, 50, 3, 3, 3, 3, 60, 70, 1, 0, 0])
+    assert merge_neighbours(counts, 5.0, 12).tolist() == [0, 0, 1, 2, 2, 3, 3, 4, 5, 6, 6, 6]
+    assert merge_neighbours(np.full(10, 10.0), 25.0, 9).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3], (
+        "the last has no order"
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(1, 30))
+        counts = rng.exponential(1, n) * rng.choice([0, 1, 10], n)
+        ordinary, most = int(rng.integers(0, n + 1)), rng.choice([None, 1, 2, 5])
+        group = merge_neighbours(counts, float(rng.choice([0, 0.1, 1, 10, 100])), ordinary, most=most)
+        assert sorted(set(group.tolist())) == list(range(group.max() + 1))
+        assert len(group) == n
+        if most is None:
+            assert set(np.diff(group[:ordinary]).tolist()) <= {0, 1}
+        else:
+            assert group.max() < most
+
+
+def test_little_is_merged_where_no_code_stands_out() -> None:
+    even = np.full(100, 10.0)
+    assert merge_rare(even, 20.0).max() == 0
+    assert np.bincount(merge_rare(even, 20.0, share=0.1)).max() <= 10
 
 
 def test_scores_that_are_all_noise_shrink_to_their_mean() -> None:

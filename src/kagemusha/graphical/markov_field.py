@@ -107,7 +107,8 @@ class MarkovField:
     def _counted(self, clique: Clique) -> FloatArray:
         shape = self.domain.shape(clique)
         flat = np.ravel_multi_index(tuple(self._drawn[:, self.domain.axis(name)] for name in clique), shape)
-        return np.bincount(flat, minlength=self.domain.cells(clique)).reshape(shape) * (self.total / DRAWN)
+        counts = np.bincount(flat, minlength=self.domain.cells(clique)).reshape(shape)
+        return np.asarray(counts * (self.total / DRAWN), dtype=np.float64)
 
     def log_likelihood(self, codes: IntArray) -> FloatArray:
         """Log p(x) of each row of codes (columns in domain order)."""

@@ -115,9 +115,10 @@ def _pairs_of(
     field: MarkovField, hidden: Sequence[str], pairs: Any, arrays: Arrays, max_cells: int | None
 ) -> dict[Clique, FloatArray]:
     """The tables of pairs in a file, if they fit the field and are such as rows can have."""
-    domain, found = field.domain, {}
+    domain = field.domain
+    found: dict[Clique, FloatArray] = {}
     for i, names in enumerate(pairs):
-        pair = tuple(map(str, names))
+        pair: Clique = tuple(map(str, names))
         if len(pair) != 2 or not all(n in domain and n not in hidden for n in pair) or pair != domain.canonical(pair):
             raise ValueError("a table of a pair must be over two columns, in order")
         table = np.asarray(arrays[f"pair.{i}"], dtype=np.float64)

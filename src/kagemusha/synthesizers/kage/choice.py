@@ -16,7 +16,10 @@ from kagemusha.schema.domain import Clique, Domain
 TRUST = 0.5
 """Share of a dependence that a path of chosen pairs of the same strength is trusted to bring along."""
 
-OUTSIDE = 0.8
+MARGIN = 0.1
+"""Going beyond the model's room must take this share off the predicted error: traded rows are not as good as a model."""
+
+OUTSIDE = 0.5
 """Share of a pair's error that is thought to go if it is measured though the model has no room for it: rows are traded
 towards it."""
 
@@ -113,11 +116,20 @@ def choose(
     the same: rows can be traded towards it. A model of four times the cells must
     take `WORTH` off the error.
     """
-    best = Choice((), (), 1.0, math.inf)
-    scaled = math.inf
+    within = _best_order(pairs, tree, limits, 0.0)
+    if not beyond:
+        return within
+    further = _best_order(pairs, tree, limits, OUTSIDE)
+    return further if further.predicted < (1 - MARGIN) * within.predicted else within
+
+
+def _best_order(
+    pairs: Pairs, tree: Callable[[int], Callable[[Clique], bool]], limits: Sequence[int], outside: float
+) -> Choice:
+    best, scaled = Choice((), (), 1.0, math.inf), math.inf
     for order in ORDERS:
         for step, limit in enumerate(limits):
-            found, complete = _best_prefix(pairs, tree(limit), order, limit, OUTSIDE if beyond else 0.0)
+            found, complete = _best_prefix(pairs, tree(limit), order, limit, outside)
             if found.predicted * (1 + WORTH) ** step < scaled:
                 best, scaled = found, found.predicted * (1 + WORTH) ** step
             if complete:
@@ -129,7 +141,8 @@ def _best_prefix(
     pairs: Pairs, add: Callable[[Clique], bool], order: tuple[float, float | None], limit: int, outside: float
 ) -> tuple[Choice, bool]:
     """The best number of pairs of one greedy order, and whether all that are worth it fit."""
-    best, count, columns, taken = math.inf, 0, 1.0, []
+    best, count, columns = math.inf, 0, 1.0
+    taken: list[int] = []
     complete = True
     for taken, left_out, fits in _greedy(pairs, add, *order, outside):
         complete &= fits

@@ -31,7 +31,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.schema.numeric import Measured
+from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.kage.choice import Choice, Pairs, choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge, sums

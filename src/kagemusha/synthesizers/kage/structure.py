@@ -40,7 +40,7 @@ def grown(known: Gathered, *, max_cells: int, importance: Callable[[Clique], flo
     fit = replace(known, interactions=()).fit(max_cells=max_cells, steps=1)
     for step in range(ROUNDS):
         limit = int(max_cells / FIRST ** (1 - (step + 1) / ROUNDS))
-        values = [importance(m.query.clique) for m in waiting] * excess(known, fit.field, waiting)
+        values = excess(known, fit.field, waiting) * np.array([importance(m.query.clique) for m in waiting])
         added = _taken(known, inside, waiting, values, limit, spanning=step == 0)
         inside += added
         waiting = [m for m in waiting if not any(m is other for other in added)]
