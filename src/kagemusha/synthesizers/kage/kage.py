@@ -9,7 +9,6 @@ is asked only for what its smaller sets do not say.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,7 +23,6 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.reach import COUNTS
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.scores import NoisyVector
@@ -33,13 +31,14 @@ from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.choice import Choice, Pairs, choose, shrunk
+from kagemusha.synthesizers.kage.beliefs import KEPT, believed
+from kagemusha.synthesizers.kage.choice import Choice, choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
 from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
-from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma, noise_of_pairs
+from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 COLUMNS = 0.15
@@ -48,18 +47,6 @@ COLUMNS = 0.15
 SCORES, SCORES_EACH = (0.04, 0.15), 0.0121
 """Share of the budget for the dependence of all pairs: between these two, SCORES_EACH times the cube root of how many there
 are. Each score's noise grows with the square root of their number, and what a wrong choice costs shrinks with it."""
-
-KEPT = 0.5
-"""Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
-
-COLUMN_KEPT = 0.7
-"""The same for a column's noise."""
-
-ONE_WAY = 0.5
-"""How much the mean error of columns counts beside that of pairs."""
-
-FELT = 0.3
-"""A cell that expects this many deviations of noise feels all of it, one that expects less only a part."""
 
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
@@ -249,46 +236,13 @@ class Kage(Synthesizer):
         `beyond` there may be more pairs than the model has room for.
         """
         known, queries, errors = looks.known, looks.queries, looks.errors
-        domain, total = curator.domain, known.columns.total
         left = curator.remaining if left is None else left
-        sigma = gaussian_sigma(curator.unit, left)
-        sensitivity = np.array([curator.unit.sensitivity(q.reach).l2_squared for q in queries], dtype=np.float64)
-        # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
-        weights = np.sqrt(sensitivity / curator.unit.sensitivity(COUNTS).l2_squared)
-        felt = np.array([_felt(known, q, looks.typical) for q in queries])
-        # the error of two columns that determine each other is 2·N·(1 − 1/codes)
-        most = np.array([2 * total * (1 - 1 / min(q.shape)) if min(q.shape) > 1 else 1.0 for q in queries])
-        split = sum(size ** (2 / 3) for size in domain.sizes)
-        column = {n: _column_error(t, sigma * math.sqrt(split / len(t) ** (2 / 3))) for n, t in known.tables.items()}
-        in_pairs = np.array([sum(column[n] ** 2 for n in q.clique) for q in queries])
         before = COLUMNS * curator.total / left
-        # the first look at columns was noisy, and that is part of every distance from their product
-        errors = np.sqrt(np.maximum(errors**2 - in_pairs / before, 0.0))
-        pairs = Pairs(
-            [q.clique for q in queries],
-            np.where(sensitivity > 0, errors, 0.0),
-            np.minimum(errors / most, 1.0),
-            weights * felt,
-            in_pairs,
-            ONE_WAY * sum(column.values()) * len(queries) / len(domain),
-            np.array([(importance or self._importance)(q.clique) for q in queries]),
-            noise=KEPT * MEAN_ABSOLUTE * sigma,
-            before=before,
+        pairs = believed(
+            known, queries, errors, looks.typical, curator.unit, left, before, importance or self._importance
         )
         room = self.max_cells - known.shared_out
         return choose(pairs, lambda limit: GrowingTree(known.coarse, min(limit, room)).add, LIMITS, beyond=beyond)
-
-
-def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
-    """The share of a pair's cells that feel noise of this deviation: those that expect no more records than it have little to lose."""
-    one, two = (np.bincount(g, known.tables[n]) for g, n in zip(query.groups, query.clique, strict=True))
-    expected = np.outer(one, two) / known.columns.total
-    return max(float(np.minimum(1.0, expected / (FELT * sigma)).mean()), 1e-3)
-
-
-def _column_error(table: FloatArray, sigma: float) -> float:
-    """What noise of this deviation leaves in a column: at most what its rare codes hold."""
-    return COLUMN_KEPT * MEAN_ABSOLUTE * float(np.minimum(sigma, table + 0.1 * sigma).sum())
 
 
 def ordered_codes(schema: Schema | None, domain: Domain) -> dict[str, int]:
