@@ -122,3 +122,25 @@ def test_cells_run_in_parallel(table: Path, schema: Schema, tmp_path: Path) -> N
 def test_mistakes_are_named_before_anything_runs(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Comparison(**{"methods": ("mst",), "epsilons": (1.0,), **changes})
+
+
+def test_a_cluster_finds_the_same(table: Path, schema: Schema, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the workers of a dask scheduler: the same scores, kept here as they come, nothing run twice."""
+    distributed = pytest.importorskip("distributed")
+    few = Comparison(methods=("independent", "mst"), epsilons=(1.0,), repeat=1, kmax=2)
+    here = run_comparison(few, table, schema, tmp_path / "here", jobs=1)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
+    ) as cluster:
+        there = run_comparison(few, table, schema, tmp_path / "there", scheduler=cluster.scheduler_address)
+        assert len(list((tmp_path / "there" / "cells").glob("*.json"))) == 2
+        cluster.scale(0)
+        again = run_comparison(few, table, schema, tmp_path / "there", jobs=1)
+        with pytest.raises(UsageError, match="no workers"):
+            run_comparison(few, table, schema, tmp_path / "else", scheduler=cluster.scheduler_address)
+    for one, other in zip(here, there, strict=True):
+        assert {**one.scores, "fit seconds": 0.0} == {**other.scores, "fit seconds": 0.0}
+    assert [r.scores for r in again] == [r.scores for r in there]
+    monkeypatch.setattr(module, "PATIENCE", 1)
+    with pytest.raises(UsageError, match="cannot be reached"):
+        run_comparison(few, table, schema, tmp_path / "other", scheduler="tcp://127.0.0.1:9")

@@ -27,6 +27,12 @@ def compare(
     degree: Annotated[int, typer.Option("--degree", "-k", help="Largest sets of columns to compare.")] = 3,
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a dask scheduler whose workers fit instead, such as tcp://host:8786.", show_default=False
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run several methods at several ε and draw error against ε, with error bars.
@@ -59,7 +65,7 @@ def compare(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with progress_bar(quiet=as_json) as progress:
-            results = run_comparison(comparison, real, declared, out, jobs=jobs, progress=progress)
+            results = run_comparison(comparison, real, declared, out, jobs=jobs, scheduler=scheduler, progress=progress)
     except KeyboardInterrupt:
         kept = len(list((out / "cells").glob("*.json")))
         fail(f"stopped. {kept} of {len(comparison.cells())} fits are kept: the same command goes on from there", 130)

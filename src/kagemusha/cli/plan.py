@@ -16,6 +16,7 @@ from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 
 if TYPE_CHECKING:
+    from kagemusha.planning.reading import Reading
     from kagemusha.planning.wanted import Solved
     from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
@@ -59,6 +60,7 @@ def plan(
     """
     from kagemusha.certificate.consequence import in_words
     from kagemusha.planning.forecast import closed, forecast
+    from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
@@ -87,6 +89,7 @@ def plan(
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
     told = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
+    read = reading(synthesizer, complete.domain)
     if as_json:
         say_json(
             {
@@ -100,6 +103,7 @@ def plan(
                 "megabytes": told.megabytes,
                 "seconds": told.seconds,
                 "phases": {phase.name: phase.seconds for phase in told.phases},
+                "reading": {**asdict(read), "bytes moved": read.moved(told.rows)},
                 "rows": told.rows,
                 "error": told.error,
                 "solved": None if solved is None else asdict(solved),
@@ -124,6 +128,7 @@ def plan(
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
     names = complete.domain.names
     say(f"Columns     {len(names)} ({plain(', '.join(names[:8]))}{', …' if len(names) > 8 else ''})")
+    say(f"Reading     {plain(_reading(read, told.rows))}")
     say(f"Memory      at most about {told.megabytes:,.0f} MB; the model has up to {cost.cells:,} cells")
     if told.error is not None:
         say(
@@ -234,6 +239,16 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     return (
         f"{whose}, up to {unit.max_rows} rows each: {unit.max_rows} times the noise of a promise about single rows, which at "
         f"the same ε would be worth ε = {same:.3g} to a person. A smaller max_rows means less noise, and more rows left out"
+    )
+
+
+def _reading(read: Reading, rows: int) -> str:
+    """How often the table is read, and what comes over."""
+    moved, codes = read.moved(rows) / 1e6, read.code_bytes * rows / 1e6
+    return (
+        f"a file once, and its codes are kept ({codes:,.0f} MB, on disk beyond 256 MB). In PostgreSQL {read.postgres_scans} scans, on "
+        f"Spark {read.spark_jobs} jobs, from which {'the codes of all rows and ' if read.records else ''}at most about "
+        f"{max(0.1, moved):,.1f} MB come over"
     )
 
 

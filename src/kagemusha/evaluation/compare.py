@@ -29,7 +29,7 @@ from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.projectable import CodedTable, require_column
 from kagemusha.schema import Schema
-from kagemusha.sources import Source, open_source
+from kagemusha.sources import CodesSource, Source, open_source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 
@@ -86,6 +86,10 @@ class Comparison:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+PATIENCE = 20
+"""Seconds to wait for a scheduler to answer."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a cell measured; `error` says why there is nothing."""
@@ -103,10 +107,12 @@ def run_comparison(
     folder: Path,
     *,
     jobs: int = -1,
+    scheduler: str | None = None,
     progress: Listener | None = None,
 ) -> list[Result]:
     """Run every cell that has no file yet, on all cores, and return all results in the order of `cells`.
 
+    `scheduler` is the address of a dask scheduler, whose workers are used instead; the codes of the table are sent to them.
     `table` is the path of a file or a frame. A method that cannot handle the table gives a result with its message.
     """
     say = progress or (lambda what, done: None)
@@ -122,40 +128,90 @@ def run_comparison(
         (folder / "cells").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: could not be made ({error.strerror})") from None
-    for result in _run_all(comparison, table, real.schema, folder, stamp, waiting, jobs):
+    where = Place(folder, stamp, jobs, scheduler)
+    for result in _run_all(comparison, table, real.schema, where, waiting):
         done[result.cell] = result
         say(f"{len(done)} of {len(cells)}: {result.cell.name}", len(done) / len(cells))
     return [done[cell] for cell in cells]
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where cells are kept, and where they are run."""
+
+    folder: Path
+    stamp: str
+    jobs: int = -1
+    scheduler: str | None = None
+
+    def keep(self, result: Result) -> Result:
+        """Write a result, whole or not at all."""
+        document = {"INTERNAL": INTERNAL, "stamp": self.stamp, **asdict(result)}
+        write_whole(_path(self.folder, result.cell), (json.dumps(document, indent=1) + "\n").encode())
+        return result
+
+
 def _run_all(
-    comparison: Comparison, table: Any, schema: Schema, folder: Path, stamp: str, cells: Sequence[Cell], jobs: int
+    comparison: Comparison, table: Any, schema: Schema, where: Place, cells: Sequence[Cell]
 ) -> Iterator[Result]:
-    tasks = ((comparison, table, schema, folder, stamp, cell) for cell in cells)
-    if jobs == 1 or len(cells) < 2:
+    if where.scheduler is not None:
+        yield from map(where.keep, _on_cluster(comparison, table, schema, cells, where.scheduler))
+        return
+    tasks = ((comparison, table, schema, where, cell) for cell in cells)
+    if where.jobs == 1 or len(cells) < 2:
         yield from (_run(*task) for task in tasks)
         return
     joblib = need("joblib")
-    yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+    yield from joblib.Parallel(n_jobs=where.jobs, return_as="generator_unordered")(
         joblib.delayed(_run)(*task) for task in tasks
     )
 
 
-def _run(comparison: Comparison, table: Any, schema: Schema, folder: Path, stamp: str, cell: Cell) -> Result:
+def _on_cluster(
+    comparison: Comparison, table: Any, schema: Schema, cells: Sequence[Cell], scheduler: str
+) -> Iterator[Result]:
+    """The workers of a dask scheduler. The codes of the table are sent to each of them once; they need no file of ours."""
+    distributed = need("distributed", "cluster")
+    if schema.unit.column is not None:
+        raise UsageError(
+            "on a cluster every row is a person of its own: compare a table with a [unit] column on this machine"
+        )
+    source, real = _opened(table, schema)
+    codes = CodesSource(schema, source.records()[0])
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(f"scheduler {scheduler!r} cannot be reached ({error})") from None
+    with client:
+        if not client.nthreads():
+            raise UsageError(f"scheduler {scheduler!r} has no workers; start some with `dask worker {scheduler}`")
+        sent = client.scatter((codes, real), broadcast=True, hash=False)
+        futures = [client.submit(_outcome_of, comparison, sent, cell, pure=False) for cell in cells]
+        for future in distributed.as_completed(futures):
+            try:
+                found = future.result()
+            except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
+                raise UsageError(
+                    f"the workers of {scheduler} were lost ({type(error).__name__}); finished fits are kept"
+                ) from None
+            yield found
+
+
+def _run(comparison: Comparison, table: Any, schema: Schema, where: Place, cell: Cell) -> Result:
     """Fit, sample, measure, write: one cell, whole or not at all."""
+    return where.keep(_outcome_of(comparison, _opened(table, schema), cell))
+
+
+def _outcome_of(comparison: Comparison, opened: tuple[Source, CodedTable], cell: Cell) -> Result:
     begun = time.perf_counter()
     try:
-        scores, error = _measure(comparison, table, schema, cell), ""
+        scores, error = _measure(comparison, *opened, cell), ""
     except KagemushaError as failed:
         scores, error = {}, str(failed)
-    result = Result(cell, scores, time.perf_counter() - begun, error)
-    document = {"INTERNAL": INTERNAL, "stamp": stamp, **asdict(result)}
-    write_whole(_path(folder, cell), (json.dumps(document, indent=1) + "\n").encode())
-    return result
+    return Result(cell, scores, time.perf_counter() - begun, error)
 
 
-def _measure(comparison: Comparison, table: Any, schema: Schema, cell: Cell) -> dict[str, float]:
-    source, real = _opened(table, schema)
+def _measure(comparison: Comparison, source: Source, real: CodedTable, cell: Cell) -> dict[str, float]:
     seed = int.from_bytes(hashlib.sha256(f"{comparison.seed} {cell}".encode()).digest()[:4])
     budget = replace(comparison.budget, epsilon=cell.epsilon)
     begun = time.perf_counter()

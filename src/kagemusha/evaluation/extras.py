@@ -8,10 +8,10 @@ from typing import Any
 from kagemusha.errors import UsageError
 
 
-def need(module: str) -> Any:
+def need(module: str, extra: str = "eval") -> Any:
     """The module, or an error that says what to install."""
     try:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise UsageError(f"this needs {package}: pip install 'kagemusha[eval]'") from None
+        raise UsageError(f"this needs {package}: pip install 'kagemusha[{extra}]'") from None

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from kagemusha.models.stream import CODES, FEWEST
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.quality.expected_error import LARGEST, MOST_CELLS, MOST_PAIRS, MOST_ROWS
 from kagemusha.release.grid import BINS
 from kagemusha.schema import Category, Domain, Measured, Modelled, Moment, Real, Schema
+from kagemusha.sources.file import CELLS, CHUNK, LEAST
+from kagemusha.sources.spool import KEEP
 from kagemusha.synthesizers.noise_cost import cell_error
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
@@ -30,6 +33,9 @@ DEPENDENCE = 0.125
 SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how uneven
 columns are."""
+
+UNDER_WAY = 3
+"""Chunks of doubles that are drawn, decoded and written at the same time, in memory."""
 
 COLUMN_KEPT = 0.27
 """Share of a column's raw noise that is left in pairs."""
@@ -127,9 +133,12 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
 
 
 def _megabytes(domain: Domain, cost: Plan, rows: int) -> float:
-    cells = rows * len(domain)
-    chunk = min(rows, 250_000) * len(domain)
-    return 500 + 1.1e-4 * chunk + 2.5e-5 * cells + 1.1e-4 * _widest(domain) + cost.megabytes
+    # tables are read and doubles drawn in chunks, of which a few are under way at a time; codes are kept up to `KEEP` bytes
+    drawn = min(rows * len(domain), UNDER_WAY * max(CODES, FEWEST * len(domain)))
+    read = min(rows, CHUNK, max(LEAST, CELLS // len(domain))) * len(domain)
+    kept = min(rows * len(domain), KEEP) / 1e6
+    # a table is read before its doubles are drawn
+    return 500 + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + cost.megabytes
 
 
 def _widest(domain: Domain) -> int:

@@ -25,7 +25,7 @@ from kagemusha.sources.engine import shielded
 from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
 from kagemusha.sources.spool import KEEP, Spool
 
-CHUNK, LEAST, CELLS = 250_000, 2_048, 25_000_000
+CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000
 """Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
 
 

@@ -32,6 +32,7 @@ class CTGAN(Synthesizer):
     summary: ClassVar[str] = "no protection: a conditional generative network (CTGAN), for comparisons and games"
     accounting: ClassVar[Accounting] = Accounting.ZCDP
     private: ClassVar[bool] = False
+    reads_records: ClassVar[bool] = True
 
     epochs: int = 300
     batch: int = 500

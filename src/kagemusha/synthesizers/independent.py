@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
-from kagemusha.schema.domain import Domain
+from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -39,6 +40,10 @@ class Independent(Synthesizer):
         fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows(), max_cells=MOST_CELLS)
         progress("done", 1.0)
         return Fitted(MarkovGenerator(fitted.model), marginals)
+
+    def counted(self, domain: Domain) -> Sequence[Sequence[Clique]]:
+        """Columns alone."""
+        return [[(name,) for name in domain.names]]
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Equal shares, one cell a code."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar
 
 from kagemusha.marginals import NoisyMarginal
@@ -69,6 +70,8 @@ class Synthesizer(ABC):
     """Whether later steps are chosen after seeing earlier answers."""
     private: ClassVar[bool] = True
     """False for baselines that read the table without protection."""
+    reads_records: ClassVar[bool] = False
+    """Whether it needs whole records, as codes, and not counts alone."""
     relations: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     """The adjacencies it can promise; another is refused with a `UsageError`."""
 
@@ -83,6 +86,11 @@ class Synthesizer(ABC):
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
         """Everything that `build` will ask, in its order; only for methods whose accounting is `schedule`."""
         return ()
+
+    def counted(self, domain: Domain) -> Sequence[Sequence[Clique]]:
+        """The sets of columns that `build` counts, look by look, as far as the domain tells; by default columns, then pairs."""
+        pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= 1 << 24]
+        return [[(name,) for name in domain.names], pairs]
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""

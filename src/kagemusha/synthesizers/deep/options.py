@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
@@ -30,6 +31,8 @@ class Networked(Synthesizer):
     `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is not),
     `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step size.
     """
+
+    reads_records: ClassVar[bool] = True
 
     hidden: int = 200
     rate: float = 0.02
