@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from command import Run
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.door import publish
 from kagemusha.errors import DataError, SchemaError, UsageError
@@ -82,3 +85,34 @@ def test_plan_tells_of_a_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[
     told = capsys.readouterr().out
     assert "7 declared steps" in told
     assert "training, 8 steps" in told
+
+
+def test_an_evaluation_shows_real_pictures_beside_doubles(run: Run, tmp_path: Path) -> None:
+    x, y = pictures(60)
+    np.savez(tmp_path / "p.npz", x=x, y=y)
+    SCHEMA.save(tmp_path / "s.toml")
+    shown = tmp_path / "report.html"
+    paths = [str(tmp_path / name) for name in ("p.npz", "out", "s.toml")]
+    run("synth", paths[0], "--schema", paths[2], "--out", paths[1], "--epsilon", "5")
+    run(
+        "evaluate",
+        paths[0],
+        f"{paths[1]}/synthetic.parquet",
+        "--schema",
+        paths[2],
+        "--out",
+        str(shown),
+        "--no-learning",
+        "-k",
+        "2",
+    )
+    page = shown.read_text()
+    real, double = (base64.b64decode(part.split('"')[0]) for part in page.split("data:image/png;base64,")[1:3])
+    assert "Real (INTERNAL)" in page
+    from matplotlib.image import imread
+
+    drawn = imread(io.BytesIO(real))
+    assert drawn.shape[:2] == (3 * 4, 8 * 5)
+    assert imread(io.BytesIO(double)).shape[:2] == drawn.shape[:2]
+    first = x[np.flatnonzero(y == 1)[0]]
+    assert (np.rint(255 * drawn[4:8, :5].reshape(4, 5, -1)[..., 0]) == first).all(), "a label a row, people as they are"

@@ -18,6 +18,7 @@ from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Measured, Modelled, Moment, Schema
 from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 from kagemusha.sources import Source
+from kagemusha.sources.images import holds_pictures
 from kagemusha.sources.rawfile import open_file
 
 MOST_ROWS = 500_000
@@ -79,7 +80,7 @@ class RawTable:
 
 def read_raw(table: Any, schema: Schema, *, rng: np.random.Generator, most: int = MOST_ROWS) -> RawTable | None:
     """The values of a file or a frame; None for what holds codes alone."""
-    if isinstance(table, CodedTable | np.ndarray | Source):
+    if isinstance(table, CodedTable | np.ndarray | Source) or holds_pictures(table):
         return None
     reader = TextReader()
     try:

@@ -11,6 +11,7 @@ from kagemusha.errors import UsageError
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
+from kagemusha.evaluation.pictures import side_by_side
 from kagemusha.evaluation.plots import MOST_BARS, budget_picture, column_picture, pair_picture, value_picture
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
@@ -54,6 +55,7 @@ def render(evaluation: Evaluation, *, title: str = "") -> str:
         verdict=verdict(evaluation),
         figures=figures(evaluation),
         sentences=sentences(evaluation),
+        pictures=side_by_side(evaluation.real, evaluation.synthetic),
         columns=_columns(evaluation),
         pairs=_pairs(evaluation),
         utilities=[_utility(one) for one in evaluation.utilities],

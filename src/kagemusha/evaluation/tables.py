@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kagemusha.encoding.frames import open_frame
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources import Source, open_source
+from kagemusha.sources.images import holds_pictures, open_images
 from kagemusha.sources.rawfile import open_file
 
 
@@ -27,6 +29,8 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
     if isinstance(table, Source):
         source: Source = table
     else:
+        if holds_pictures(table):
+            return CodedTable(schema, open_images(Path(table), schema).records()[0])
         names = open_file(table).names if isinstance(table, str | PathLike) else open_frame(table).columns
         source = open_source(table, present(schema, set(names)))
     columns, _ = source.records()

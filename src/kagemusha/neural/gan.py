@@ -150,18 +150,17 @@ class Game:
         self._judge = torch.optim.Adam(self.critic.parameters, training.rate, betas=betas, fused=True)
 
     def step(self, rows: Rows) -> None:
-        """One step of the critic and one of the generator, on the same generated rows."""
-        block, code = rows.wishes(self.training.batch, self._rng)
-        at = torch.from_numpy(self._starts[block] + code) if self._wishes else None
-        wish = torch.zeros((self.training.batch, self._wishes))
-        if at is not None:
-            wish[torch.arange(len(wish)), at] = 1
-        noise = torch.from_numpy(
-            self._rng.standard_normal((self.training.batch, self.training.noise), dtype=np.float32)
-        )
-        raw = self.generator(noise, at)
+        """One step of the critic, then one of the generator on wishes and rows of its own, as algorithm 1 has it.
+
+        On the rows that the critic has just learned to reject, the generator would be told how to escape these rows alone.
+        """
+        block, code, wish, at = self._wish(rows)
+        with torch.no_grad():
+            fake = self._pack(squash(self._said(at), self.blocks, self._torch), wish)
+        self._judge_step(rows, block, code, wish, fake)
+        block, code, wish, at = self._wish(rows)
+        raw = self._said(at)
         made = self._pack(squash(raw, self.blocks, self._torch), wish)
-        self._judge_step(rows, block, code, wish, made.detach())
         loss = unfulfilled(raw, self.blocks, block, code) if self._wishes else raw.new_zeros(())
         # the critic's own gradient takes the place of its score, so that no graph runs through it
         loss = loss + (made * self.critic.towards_real(made.detach())).sum()
@@ -170,6 +169,20 @@ class Game:
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
             parameter.grad = gradient
         self._learn.step()
+
+    def _wish(self, rows: Rows) -> tuple[IntArray, IntArray, Any, Any]:
+        """Wishes for a batch: columns, codes, one-hot, and as positions (None where there are none)."""
+        block, code = rows.wishes(self.training.batch, self._rng)
+        at = torch.from_numpy(self._starts[block] + code) if self._wishes else None
+        wish = torch.zeros((self.training.batch, self._wishes))
+        if at is not None:
+            wish[torch.arange(len(wish)), at] = 1
+        return block, code, wish, at
+
+    def _said(self, at: Any) -> Any:
+        """What the generator says to fresh noise and these wishes."""
+        shape = (self.training.batch, self.training.noise)
+        return self.generator(torch.from_numpy(self._rng.standard_normal(shape, dtype=np.float32)), at)
 
     def _judge_step(self, rows: Rows, block: IntArray, code: IntArray, wish: Any, fake: Any) -> None:
         # the same wishes in another order: rows of a pack must not differ from generated ones by their order

@@ -46,6 +46,14 @@ def exact_product(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
     return np.asarray((vectors.astype(np.float64) * FINE) @ np.rint(matrix / unit) * (unit / FINE))
 
 
+def whole_steps(vectors: FloatArray, radius: FloatArray | float) -> FloatArray:
+    """Vectors clipped to a norm (one each, or one for all), in LATTICE whole steps of it, rounded towards zero."""
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    # a hair less than one: rounding of norm and product must not lead beyond the clip
+    scale = LATTICE / radius * np.minimum(1.0, radius / np.maximum(norms, 1e-300)) * (1 - 1e-9)
+    return np.asarray(np.trunc(vectors * scale[:, None]), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Vectors:
     """Records as vectors: the features of some columns, minus a centre, in the coordinates of a basis, clipped.
@@ -115,8 +123,4 @@ class Vectors:
     def whole(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
         """The vectors in whole steps of the lattice (as doubles), none longer than LATTICE."""
         vectors = self.free(columns, rows).astype(np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        radius = self.radius[self.labels(columns, rows)] if len(self.radius) > 1 else self.radius[0]
-        # a hair less than one: rounding of norm and product must not lead beyond the clip
-        scale = LATTICE / radius * np.minimum(1.0, radius / np.maximum(norms, 1e-300)) * (1 - 1e-9)
-        return np.asarray(np.trunc(vectors * scale[:, None]), dtype=np.float64)
+        return whole_steps(vectors, self.radius[self.labels(columns, rows)] if len(self.radius) > 1 else self.radius[0])

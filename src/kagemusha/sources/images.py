@@ -7,6 +7,7 @@ schema, and a picture of another shape is refused.
 from __future__ import annotations
 
 import zipfile
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ from kagemusha.sources.codes import CodesSource
 def is_images(path: Path) -> bool:
     """Whether a path is one of pictures: an .npz file, or a folder."""
     return path.suffix.lower() == ".npz" or path.is_dir()
+
+
+def holds_pictures(table: Any) -> bool:
+    """Whether something that may be a path is one of pictures."""
+    return isinstance(table, str | PathLike) and is_images(Path(table))
 
 
 def open_images(path: Path, schema: Schema) -> CodesSource:

@@ -68,6 +68,8 @@ class Likeness:
     spread: FloatArray
     white: Vectors
     """Records in whitened directions around their class means, clipped."""
+    radius: float
+    """The clipping norm of records around their class means."""
 
 
 def mean_record(curator: Curator, start: Vectors, purse: Purse) -> MeanRecord:
@@ -128,4 +130,4 @@ def likeness(
     inside = np.einsum("c,cij,ckj->ik", sizes / sizes.sum(), factors, factors)
     spread = estimates.left_out(covariance, deviation, root, inside)
     means = centre + ((means - centre) @ basis) @ basis.T + shift @ root.T
-    return Likeness(sizes, means, root, factors, spread, white)
+    return Likeness(sizes, means, root, factors, spread, white, float(within.radius[0]))
