@@ -47,7 +47,7 @@ SHOWN = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """How much of everything: `quick` is minutes, the committed run half an hour, `full` the paper's ten folds."""
+    """How much of everything: `quick` is minutes, the committed run about an hour, `full` the paper's ten folds."""
 
     name: str
     folds: Sequence[int] = (0,)
