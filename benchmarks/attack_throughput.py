@@ -24,8 +24,8 @@ from kagemusha.attacks.inference.registry import inferences
 from kagemusha.attacks.runner import play
 from kagemusha.reproduce.mia_games import CODES, ONEHOT, Sizes, adult, makers, targets
 
-UNITS = {"stat": 3200, "bayes-net": 1000, "kage": 120}
-"""Plays of each method: about half a minute each with one worker."""
+UNITS = {"stat": 3200, "bayes-net": 1600, "kage": 120}
+"""Plays of each method: half a minute to a minute each with one worker."""
 ATTACKS = ("mvl-orig", "mvl-syn", "neighbour", "support")
 
 
