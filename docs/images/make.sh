@@ -16,4 +16,4 @@ shoot() { # page, width,height, picture
   python -c "from PIL import Image; Image.open('$work/$3').convert('RGB').quantize(256, dither=0).save('$here/$3', optimize=True)"
 }
 shoot certificate.html 820,395 certificate.png
-shoot quality.html 820,975 quality.png
+shoot quality.html 820,1330 quality.png

@@ -15,7 +15,7 @@ from kagemusha.evaluation.raw_columns import day, kolmogorov_smirnov, quantiles,
 MOST_LABELS, LEAST_PEOPLE = 30, 50
 MOST_PAIRS = 400
 MOST_ROWS = 50_000
-WORST = 10
+WORST, OF_ONE_COLUMN = 10, 3
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,11 @@ def compare_conditionals(real: RawTable, synthetic: RawTable, *, rng: np.random.
     weights = np.array([one.people for one in found], dtype=np.float64)
     mean = float(np.average([one.distance for one in found], weights=weights))
     worst = sorted((one for one in found if one.distance > 1.5 * one.chance), key=lambda one: one.chance - one.distance)
-    return Conditionals(mean, worst[:WORST], len(found))
+    listed: list[Conditional] = []
+    for one in worst:
+        if sum(other.column == one.column for other in listed) < OF_ONE_COLUMN and len(listed) < WORST:
+            listed.append(one)
+    return Conditionals(mean, listed, len(found))
 
 
 def _groups(real: RawColumn, synthetic: RawColumn) -> list[tuple[str, IntArray, IntArray]]:

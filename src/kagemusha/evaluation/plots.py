@@ -9,7 +9,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.raw import RawColumn
-from kagemusha.evaluation.raw_columns import day
+from kagemusha.evaluation.raw_columns import day, shown, value_shares
 from kagemusha.models.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
 from kagemusha.schema import Clique, Measured, Modelled
@@ -38,6 +38,23 @@ def value_picture(real: RawColumn, synthetic: RawColumn) -> str:
     )
     ticks = [day(edge) if real.kind == "moment" else f"{edge:.4g}" for edge in edges]
     return _skyline(names, shares[0], shares[1], alt, ticks)
+
+
+def label_picture(real: RawColumn, synthetic: RawColumn) -> str:
+    """Shares of every text, or of the most frequent ones; gaps are one of them."""
+    sides = [{shown(value, real.kind): share for value, share in value_shares(s).items()} for s in (real, synthetic)]
+    names = sorted({**sides[0], **sides[1]}, key=lambda name: -(sides[0].get(name, 0.0) + sides[1].get(name, 0.0)))
+    shares = [np.array([side.get(name, 0.0) for name in names]) for side in sides]
+    worst = int(np.abs(shares[0] - shares[1]).argmax())
+    alt = (
+        f"Column {real.name}: shares of {len(names)} values in the real and the synthetic table. Largest difference at {names[worst]}: "
+        f"{100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic."
+    )
+    if len(names) > MOST_BARS:
+        first = MOST_BARS - 1
+        shares = [np.append(share[:first], share[first:].sum()) for share in shares]
+        names = [*names[:first], f"{len(names) - first:,} more"]
+    return _bars(names, shares[0], shares[1], alt)
 
 
 def value_edges(numbers: FloatArray) -> FloatArray:

@@ -12,7 +12,14 @@ from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
 from kagemusha.evaluation.pictures import side_by_side
-from kagemusha.evaluation.plots import MOST_BARS, budget_picture, column_picture, pair_picture, value_picture
+from kagemusha.evaluation.plots import (
+    MOST_BARS,
+    budget_picture,
+    column_picture,
+    label_picture,
+    pair_picture,
+    value_picture,
+)
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
 from kagemusha.pages import template
@@ -94,10 +101,12 @@ def _columns(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _picture(evaluation: Evaluation, column: Modelled) -> str:
-    """Numbers and dates as they are, if there are many of them."""
+    """Texts as they are; numbers and dates, too, if there are many of them."""
     if evaluation.seen is None or column.name not in evaluation.seen.real.columns:
         return ""
     sides = [side[column.name] for side in (evaluation.seen.real, evaluation.seen.synthetic)]
+    if sides[0].kind == "label":
+        return label_picture(*sides)
     many = isinstance(column, Measured) and len(np.unique(sides[0].numbers[~np.isnan(sides[0].numbers)])) > MOST_BARS
     return value_picture(*sides) if many else ""
 
