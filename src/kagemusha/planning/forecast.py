@@ -121,7 +121,12 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
     looked_at = min(pairs, MOST_PAIRS) + len(domain)
     laid_out = min(MOST_CELLS, _all_cells(domain))
     judging = (
-        0.2 + 1.2e-3 * looked_at + 3e-7 * judged * len(domain) + 6e-9 * judged * pairs + 5e-8 * laid_out + 2.5e-7 * widest
+        0.2
+        + 1.2e-3 * looked_at
+        + 3e-7 * judged * len(domain)
+        + 6e-9 * judged * pairs
+        + 5e-8 * laid_out
+        + 2.5e-7 * widest
     )
     return [
         Phase("starting", 2.5),
