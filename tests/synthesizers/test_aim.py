@@ -117,6 +117,8 @@ def test_gaussian_selection_is_accounted_by_gaussian_dp() -> None:
         ({"rounds": 0}, "rounds must be at least 1"),
         ({"noise": "cauchy"}, "noise must be"),
         ({"weights": "none"}, "weights must be"),
+        ({"accounting": "gdp"}, "accounting must be"),
+        ({"accounting": "pure"}, "noise must be 'laplace'"),
         ({"max_megabytes": 0}, "max_megabytes must be greater than 0"),
     ],
 )
@@ -173,6 +175,15 @@ def test_stored_answers_replay_the_run_without_reading(name: str) -> None:
         np.testing.assert_array_equal(
             first.fitted.generator.project((name_,)), again.fitted.generator.project((name_,))
         )
+
+
+def test_pure_composition_needs_no_delta_and_doubles_its_pace() -> None:
+    found = run(AIM(noise="laplace", accounting=Accounting.PURE), DOMAIN, CODES, Budget(3.0, 0.0))
+    assert found.fitted.trace[-1].spent == pytest.approx(1)
+    scales = [r.sigma for r in found.fitted.trace[:-1]]
+    assert {round(a / b, 6) for a, b in pairwise(scales)} <= {1.0, 2.0}
+    assert sum(event.pure_epsilon or 0 for event in found.budget_filter.events) <= 3
+    assert two_way_error(found.fitted) < two_way_error(run(create("independent"), DOMAIN, CODES, BUDGET).fitted)
 
 
 def test_printed_weights_change_the_fit_and_nothing_before_it() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.extras import need
+from kagemusha.evaluation.kernel_svm import CollapsedSVM
 
 NAMES = ("tree", "svm", "xgboost", "logistic", "adaboost", "gbm")
 
@@ -59,7 +60,7 @@ def _pick(name: str, table: dict[str, Callable[[int], Any]]) -> Callable[[int], 
 _CLASSIFIERS: dict[str, Callable[[int], Any]] = {
     # a tree grown to single rows learns the noise of the doubles by heart; leaves of about 50 in 30,000 do not
     "tree": lambda seed: need("sklearn.tree").DecisionTreeClassifier(random_state=seed, min_samples_leaf=0.0016),
-    "svm": lambda seed: need("sklearn.svm").SVC(random_state=seed),
+    "svm": CollapsedSVM,
     "xgboost": lambda seed: need("xgboost").XGBClassifier(random_state=seed, n_jobs=1, tree_method="hist"),
     "logistic": lambda seed: need("sklearn.linear_model").LogisticRegression(max_iter=500, random_state=seed),
     "adaboost": lambda seed: need("sklearn.ensemble").AdaBoostClassifier(random_state=seed),

@@ -25,7 +25,9 @@ def _pyplot() -> Any:
 
 
 def _save(figure: Any, path: Path) -> Path:
-    figure.savefig(path, bbox_inches="tight")
+    # the same runs give the same bytes
+    with _pyplot().rc_context({"svg.hashsalt": "kagemusha"}):
+        figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     _pyplot().close(figure)
     return path
 
@@ -33,10 +35,10 @@ def _save(figure: Any, path: Path) -> Path:
 def kway_bars(results: Sequence[Result], title: str, path: Path) -> Path:
     """Figures 1 and 2: 1-, 2- and 3-way error of each method, with standard deviations."""
     plt = _pyplot()
-    methods = list(dict.fromkeys(r.method for r in results))
+    methods = list(dict.fromkeys(r.arm for r in results))
     figure, axes = plt.subplots(1, 3, figsize=(9, 2.8))
     for k, axis in enumerate(axes):
-        values = [[r.errors[k] for r in results if r.method == m] for m in methods]
+        values = [[r.errors[k] for r in results if r.arm == m] for m in methods]
         axis.bar(
             range(len(methods)),
             [np.mean(v) for v in values],
@@ -51,16 +53,16 @@ def kway_bars(results: Sequence[Result], title: str, path: Path) -> Path:
     return _save(figure, path)
 
 
-def budget_curves(curves: Mapping[tuple[float, int], BudgetCurve], path: Path) -> Path:
+def budget_curves(curves: Mapping[str, BudgetCurve], path: Path) -> Path:
     """Figure 3: ε after each step under zCDP and under numerical composition, with its bounds."""
     plt = _pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(8, 5.2))
-    for axis, ((epsilon, degree), curve) in zip(axes.flat, curves.items(), strict=False):
+    for axis, (title, curve) in zip(axes.flat, curves.items(), strict=False):
         axis.plot(curve.steps, curve.zcdp, color=COLOURS[0], label="zCDP")
         axis.fill_between(
             curve.steps, curve.lower, curve.upper, color=COLOURS[5], alpha=0.5, label="numerical composition"
         )
-        axis.set_title(f"ε = {epsilon:g}, W({degree})")
+        axis.set_title(title)
         axis.set_xlabel("step")
         axis.set_ylabel("ε at δ = 10⁻⁵")
     axes.flat[0].legend(frameon=False)
@@ -84,14 +86,18 @@ def error_curves(runs: Sequence[Sequence[tuple[int, float, float, float]]], firs
 
 
 def choice_maps(choices: Sequence[Choice], names: Sequence[str], path: Path) -> Path:
-    """Figure 5: the pairs each run chose, and the mean error of chosen and of other pairs."""
+    """Figure 5: the pairs each run chose, in the order of choice, and the mean error of chosen and of other pairs."""
     plt = _pyplot()
     figure, axes = plt.subplots(2, len(choices), figsize=(3.1 * len(choices), 5.4), squeeze=False)
     for column, choice in enumerate(choices):
         grid = np.zeros((len(names), len(names)))
-        for a, b in choice.pairs:
+        for place, (a, b) in enumerate(choice.pairs):
             i, j = names.index(a), names.index(b)
-            grid[i, j] = grid[j, i] = 1
+            # the earlier, the darker
+            grid[i, j] = grid[j, i] = 1 - 0.75 * place / max(1, len(choice.pairs))
+            for x, y in ((i, j), (j, i)):
+                colour = "white" if grid[i, j] > 0.6 else "black"
+                axes[0, column].text(x, y, str(place + 1), ha="center", va="center", fontsize=5, color=colour)
         axes[0, column].imshow(grid, cmap="Blues", vmin=0, vmax=1.2)
         axes[0, column].set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         axes[0, column].set_yticks(range(len(names)), names if column == 0 else [], fontsize=6)
@@ -102,15 +108,21 @@ def choice_maps(choices: Sequence[Choice], names: Sequence[str], path: Path) -> 
     return _save(figure, path)
 
 
-def information_maps(maps: Mapping[str, Any], names: Sequence[str], path: Path) -> Path:
+def square(pairs: Sequence[float], size: int) -> Any:
+    """Numbers of all pairs as a matrix; its diagonal is left out."""
+    matrix = np.full((size, size), np.nan)
+    matrix[np.triu_indices(size, k=1)] = pairs
+    matrix.T[np.triu_indices(size, k=1)] = pairs
+    return matrix
+
+
+def information_maps(maps: Mapping[str, Sequence[float]], names: Sequence[str], path: Path) -> Path:
     """Figures 6 and 7: mutual information of all pairs, real and synthetic, on one scale."""
     plt = _pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
-    off = [np.asarray(m)[~np.eye(len(names), dtype=bool)] for m in maps.values()]
-    top = max(float(o.max()) for o in off)
+    top = max(max(values) for values in maps.values())
     for axis, (title, matrix) in zip(axes.flat, maps.items(), strict=True):
-        shown = np.array(matrix, dtype=float)
-        np.fill_diagonal(shown, np.nan)
+        shown = square(matrix, len(names))
         picture = axis.imshow(shown, cmap="viridis", vmin=0, vmax=top)
         axis.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         axis.set_yticks(range(len(names)), names, fontsize=6)
@@ -124,8 +136,8 @@ def information_bars(results: Mapping[str, Sequence[Result]], path: Path) -> Pat
     plt = _pyplot()
     figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 2.8), squeeze=False)
     for axis, (title, runs) in zip(axes.flat, results.items(), strict=True):
-        methods = list(dict.fromkeys(r.method for r in runs))
-        values = [[r.information_error for r in runs if r.method == m] for m in methods]
+        methods = list(dict.fromkeys(r.arm for r in runs))
+        values = [[r.information_error for r in runs if r.arm == m] for m in methods]
         axis.bar(
             range(len(methods)),
             [np.mean(v) for v in values],

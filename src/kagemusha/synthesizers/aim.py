@@ -12,6 +12,7 @@ from kagemusha.errors import UsageError
 from kagemusha.graphical import MarkovField
 from kagemusha.models.generator import Round
 from kagemusha.models.markov import MarkovGenerator
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
@@ -27,7 +28,8 @@ from kagemusha.synthesizers.selection_bounds import choice_ceilings
 class AIM(Adaptive):
     """Adaptive and iterative: select by the exponential mechanism, measure, estimate, anneal, until nothing is left.
 
-    `noise` is "gaussian" or "laplace" (at equal ρ). `weights` is "variance" (the fit weighs a measurement by 1/σ²) or
+    `noise` is "gaussian" or "laplace" (at equal ρ). `accounting` is "zcdp", or "pure" for δ = 0, which needs Laplace noise:
+    costs are then sums of ε, not of ρ. `weights` is "variance" (the fit weighs a measurement by 1/σ²) or
     "paper" (by 1/σ, as the paper prints it; the error of pairs is 7 to 10 % larger). Others as `Adaptive`.
     """
 
@@ -36,6 +38,7 @@ class AIM(Adaptive):
     adaptive: ClassVar[bool] = True
 
     noise: str = "gaussian"
+    accounting: Accounting = Accounting.ZCDP  # type: ignore[misc]  # a choice here, a fact of the class elsewhere
     weights: str = "variance"
 
     def __post_init__(self) -> None:
@@ -44,6 +47,15 @@ class AIM(Adaptive):
             raise UsageError(f"noise must be 'gaussian' or 'laplace', got {self.noise!r}")
         if self.weights not in ("variance", "paper"):
             raise UsageError(f"weights must be 'variance' or 'paper', got {self.weights!r}")
+        if str(self.accounting) not in ("zcdp", "pure"):
+            raise UsageError(f"accounting must be 'zcdp' or 'pure', got {str(self.accounting)!r}")
+        object.__setattr__(self, "accounting", Accounting(self.accounting))
+        if self._pure and self.noise != "laplace":
+            raise UsageError(f"noise must be 'laplace' where accounting is 'pure', got {self.noise!r}")
+
+    @property
+    def _pure(self) -> bool:
+        return self.accounting is Accounting.PURE
 
     @property
     def power(self) -> int:
@@ -78,14 +90,14 @@ class AIM(Adaptive):
             model = (self.last_fit if last else self.refit)(curator, measured, model)
             change = float(np.abs(model.project(clique) - before).sum())
             expected = self._noise_error(curator, clique, MEASURE * cost)
-            trace.append(Round(clique, noisy.sigma, spent, change, model.tree.cells, SELECT * cost, expected))
+            trace.append(Round(clique, noisy.sigma, spent, change, model.tree.cells, self._choice_rho(cost), expected))
             progress(f"round {len(trace)}: {' × '.join(clique)}", spent)
 
             # anneal: a round that moved the model less than its own noise was too timid; ε doubles and σ halves
             if not last and change <= expected:
-                cost *= 4
+                cost *= 2 if self._pure else 4
         now = dict(zip(score.candidates, model.project_many(score.candidates), strict=True))
-        ceilings = choice_ceilings(score, noisy, now, selection=SELECT * cost, unit=curator.unit)
+        ceilings = choice_ceilings(score, noisy, now, selection=self._choice_rho(cost), unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def _score(
@@ -99,4 +111,10 @@ class AIM(Adaptive):
         )
 
     def _noise_error(self, curator: Curator, clique: Clique, cost: float) -> float:
-        return cell_error(curator.unit, cost, self.noise) * curator.domain.cells(clique)
+        # a pure cost of ε buys the Laplace noise that ε²/2 buys under zCDP
+        rho = cost**2 / 2 if self._pure else cost
+        return cell_error(curator.unit, rho, self.noise) * curator.domain.cells(clique)
+
+    def _choice_rho(self, cost: float) -> float:
+        """ρ of the choice in a round of this cost."""
+        return (SELECT * cost) ** 2 / 8 if self._pure else SELECT * cost

@@ -45,6 +45,8 @@ def noise_of_pairs(
         raise UsageError(
             f"epsilon must be larger: at δ = {budget.delta:g}, {budget.epsilon:g} buys no measurement at all"
         )
+    if accounting is Accounting.PURE:
+        cost = cost**2 / 2  # Laplace noise of ε has the ρ of ε²/2
     # Σ σ_p n_p is least for ρ_p ∝ n_p^(2/3), and is then σ(ρ) (Σ n_p^(2/3))^(3/2)
     spread = math.pow(math.fsum(math.pow(domain.cells(pair), 2 / 3) for pair in pairs), 1.5)
     return cell_error(budget.unit, cost) * spread / len(pairs)
