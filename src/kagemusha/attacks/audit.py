@@ -19,17 +19,22 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.attacks.risk import Proved, proved
 from kagemusha.attacks.scratch import scratch_release
 from kagemusha.attacks.worst_case import worst_case
+from kagemusha.marginals import Marginal
 from kagemusha.neural.draws import draws_of
 from kagemusha.privacy.accountants import gdp_mu
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
+from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, GenerationEvent, LaplaceEvent
+from kagemusha.privacy.generation.rows import LATTICE_BITS
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Query
 from kagemusha.release.clipping import LATTICE
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
+from kagemusha.release.rows import cliques_of, secret_of
 from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, Watch, gradient_sum
 from kagemusha.schema import Schema
+from kagemusha.schema.domain import Clique
+from kagemusha.schema.features import Features, features_of
 from kagemusha.sources.protocol import Source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
@@ -56,6 +61,7 @@ class Shoulder(Curator):
         super().__init__(source, release)
         self.worlds = worlds
         self.loss = self.measured = self.chosen = 0.0
+        self._rows: list[FloatArray] = []
 
     def answer(
         self, queries: Sequence[Query[Released]], cost: float | Sequence[float], *, mechanism: str = "gaussian"
@@ -95,6 +101,26 @@ class Shoulder(Curator):
         self.loss += float(odds[at])
         self.chosen += 2 * float(np.exp(inside - np.logaddexp.reduce(inside)) @ odds)
 
+    def _drawn(self, drawn: IntArray) -> None:
+        self._rows.append(drawn.astype(float) * 2.0**-LATTICE_BITS)
+
+    def _generated(self, event: GenerationEvent) -> None:
+        """The loss of rows before they became codes, for an attacker who takes any noise on mean and covariance for none.
+
+        Without such noise this is the privacy loss itself; with it, a score like any other.
+        """
+        features = features_of(self.schema)
+        rows = np.concatenate(self._rows)
+        without, inside = (
+            secret_of(features, self._counted_in(world, features), event.at_least).normal(event)
+            for world in self.worlds
+        )
+        self.loss += log_density(rows, *inside) - log_density(rows, *without)
+
+    def _counted_in(self, world: Source, features: Sequence[Features]) -> dict[Clique, Marginal]:
+        cliques = cliques_of(features)
+        return dict(zip(cliques, world.count(cliques), strict=True))
+
     @property
     def _watch(self) -> Watch:
         return self._stepped
@@ -125,6 +151,12 @@ class Shoulder(Curator):
             return self._exact(query, counted)
         finally:
             self._source = swapped
+
+
+def log_density(rows: FloatArray, mean: FloatArray, factor: FloatArray) -> float:
+    """Σ log N(row; mean, factor·factorᵀ), without the constant of 2π."""
+    whitened = np.linalg.solve(factor, (rows - mean).T)
+    return float(-0.5 * (whitened**2).sum() - len(rows) * np.linalg.slogdet(factor)[1])
 
 
 @dataclass(frozen=True)
@@ -204,7 +236,7 @@ def audit(
 def _watched(
     synthesizer: Synthesizer, worlds: tuple[Source, Source], side: int, budget: Budget, seed: list[int]
 ) -> Shoulder:
-    with scratch_release(synthesizer, worlds[side].domain, budget, np.random.default_rng(seed)) as release:
+    with scratch_release(synthesizer, worlds[side].schema, budget, np.random.default_rng(seed)) as release:
         curator = Shoulder(worlds[side], release, worlds)
         with suppress(Spent):
             synthesizer.build(curator)

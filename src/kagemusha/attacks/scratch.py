@@ -21,7 +21,7 @@ from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Cost, Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.release import Release
-from kagemusha.schema.domain import Domain
+from kagemusha.schema import Schema
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -95,9 +95,9 @@ class ScratchLedger:
         return []
 
 
-def scratch_release(synthesizer: Synthesizer, domain: Domain, budget: Budget, rng: np.random.Generator) -> Release:
+def scratch_release(synthesizer: Synthesizer, schema: Schema, budget: Budget, rng: np.random.Generator) -> Release:
     """A release that is none: reproducible noise, the filter as always, no ledger."""
     accounting = Accounting(synthesizer.accounting)
-    schedule = synthesizer.schedule(domain, budget)
+    schedule = synthesizer.schedule_for(schema, budget)
     request = ReleaseRequest("game", synthesizer.name, budget, accounting, schedule=schedule)
     return Release(request, Filter(budget, accounting, schedule=schedule), ScratchLedger(), SimulatedNoise(rng))

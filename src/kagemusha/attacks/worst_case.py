@@ -50,11 +50,18 @@ def _numbers() -> tuple[list[Column], list[Row], Row, Row]:
     return columns, [tuple(row) for row in people.tolist()], (100, 100, 100), (0, 0, 0)
 
 
+def _corners() -> tuple[list[Column], list[Row], Row, Row]:
+    """Three numbers, nearly everybody in one corner, the person in the opposite one with a few: nobody can move a covariance further."""
+    columns: list[Column] = [Integer(name, lower=0, upper=100) for name in ("a", "b", "c")]
+    return columns, [(0, 0, 0)] * 1492 + [(100, 100, 100)] * 8, (100, 100, 100), (0, 0, 0)
+
+
 TABLES: dict[str, Callable[[], tuple[list[Column], list[Row], Row, Row]]] = {
     "three": _three,
     "pair": _pair,
     "lone": _lone,
     "numbers": _numbers,
+    "corners": _corners,
 }
 
 STRONGEST = {
@@ -66,6 +73,7 @@ STRONGEST = {
     "independent": "three",
     "gaussian": "three",
     "nigao": "numbers",
+    "gaussian-rows": "corners",
 }
 """The table on which each method's promise shows most; `three` for all others."""
 

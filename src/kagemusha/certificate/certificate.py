@@ -20,7 +20,7 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event, SampledGaussianEvent, UnprotectedEvent, event_from_json
+from kagemusha.privacy.events import Event, GenerationEvent, SampledGaussianEvent, UnprotectedEvent, event_from_json
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.untrusted import parse_json
 
@@ -117,7 +117,9 @@ class Certificate:
         """The sentences that every certificate of this format and kind carries."""
         declared = sentences.DISCOVERED if "discovered" in self.parameters else sentences.DECLARED
         floating = sentences.FLOATING if self._is_trained else ()
-        return (*declared, *sentences.TRUST, *scope(self.format, self.promised.rows, self.unit_column), *floating)
+        generated = sentences.GENERATED if any(isinstance(e, GenerationEvent) for e in self.events) else ()
+        whom = scope(self.format, self.promised.rows, self.unit_column)
+        return (*declared, *sentences.TRUST, *whom, *floating, *generated)
 
     @property
     def _is_trained(self) -> bool:

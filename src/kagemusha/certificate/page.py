@@ -104,4 +104,6 @@ def _noise(event: Any) -> str:
         return f"random choice, ε = {event.epsilon:.4g}"
     if event.kind == "sampled-gaussian":
         return f"Gaussian, {event.noise:.4g} clip norms, {event.steps:,} samples of {100 * event.rate:.3g} % each"
+    if event.kind == "generation":
+        return str(event.in_words)
     return "none"

@@ -10,6 +10,7 @@ from kagemusha.privacy.asked import Asked, Fact
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
+    GenerationEvent,
     LaplaceEvent,
     SampledGaussianEvent,
     ThresholdEvent,
@@ -17,7 +18,7 @@ from kagemusha.privacy.events import (
 from kagemusha.privacy.reach import reach_of
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Schema
-from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts
+from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts, generation_facts
 
 MOST_AXES = 8
 """Columns of one table; more could not be counted, and what they can move takes for ever to work out."""
@@ -31,6 +32,7 @@ _SCORES = {
 }
 """Scores by the names that the first two formats gave them."""
 
+_GENERATED = ("width", "apart", "box", "boundaries")
 _SUMS = ("added", "exchanged", "entries")
 FACTS: Mapping[str, tuple[str, ...]] = {
     "counts": ("columns",),
@@ -43,6 +45,7 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "cell-lengths": ("candidates",),
     "record-sums": ("norm", "exchange", "entries"),
     "gradients": ("lattice",),
+    "generated-rows": _GENERATED,
 }
 """Every kind of query there is, and the facts it states."""
 
@@ -100,6 +103,9 @@ def _not_of_its_kind(event: Event, kind: str, certificate: Certificate) -> str:
         alike = isinstance(event, SampledGaussianEvent) and kind == "gradients"
         alike = alike and certificate.promised.adjacency is Adjacency.ADD_REMOVE and not is_old(certificate)
         return "" if alike else "sampled steps release gradients, under add-remove adjacency"
+    if isinstance(event, GenerationEvent) or kind == "generated-rows":
+        alike = isinstance(event, GenerationEvent) and kind == "generated-rows" and not is_old(certificate)
+        return "" if alike else "draws release rows, and nothing else does"
     if isinstance(event, ThresholdEvent) != (kind == "values"):
         return "thresholds release values, and nothing else does"
     if isinstance(event, ExponentialEvent) and FACTS.get(kind) != ("candidates",):
@@ -130,6 +136,8 @@ def _impossible(kind: str, facts: Mapping[str, Fact], schema: Schema | None) -> 
         return "" if inside else "more groups than the schema has codes"
     if kind == "first-moments" and facts != first_moment_facts(features_of(schema)):
         return "not the sums of this schema's features"
+    if kind == "generated-rows" and facts != generation_facts(features_of(schema)):
+        return "not the features of this schema"
     if kind == "cross-moments" and facts != cross_moment_facts(features_of(schema)):
         return "not the products of this schema's features"
     return ""
@@ -139,6 +147,10 @@ def _not_as_far(event: Event, kind: str, facts: Mapping[str, Fact], certificate:
     """Why the event does not move as far as one person's rows move its query."""
     if isinstance(event, SampledGaussianEvent):
         return ""  # its noise is told in clip norms, which is what a person can move it by
+    if isinstance(event, GenerationEvent):
+        same = all(getattr(event, name) == facts[name] for name in _GENERATED)
+        same = same and event.person == certificate.promised.rows
+        return "" if same else "not what one person's rows move in this schema"
     unit = certificate.promised.unit
     moves = unit.sensitivity(reach_of(kind, facts))
     if isinstance(event, ExponentialEvent):

@@ -36,6 +36,11 @@ KNOWS = (
     "that another ledger was used for them, it cannot know.",
 )
 
+GENERATED = (
+    "Generation: the rows are draws from a normal distribution that nobody saw, made in whole numbers on a lattice of 2⁻⁵⁶; the "
+    "chance that rounding changed any of them is part of δ. Eigenvectors were computed in doubles and are taken to be right to 2⁻⁴⁰.",
+)
+
 FLOATING = (
     "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a lattice of "
     "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "

@@ -62,6 +62,7 @@ def plan(
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.events import GenerationEvent
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
@@ -85,7 +86,7 @@ def plan(
         solved = _solve(synthesizer, complete, budget, error, pairs or [], rows, like, quiet=as_json)
         budget = Budget(solved.epsilon, delta, budget.adjacency, budget.rows)
     cost = synthesizer.plan(complete.domain, budget)
-    schedule = synthesizer.schedule(complete.domain, budget)
+    schedule = synthesizer.schedule_for(complete, budget)
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
     told = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
@@ -126,6 +127,9 @@ def plan(
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
+    for event in schedule:
+        if isinstance(event, GenerationEvent):
+            say(f"Hidden by   {plain(event.in_words)}; no more rows can ever be drawn")
     names = complete.domain.names
     say(f"Columns     {len(names)} ({plain(', '.join(names[:8]))}{', …' if len(names) > 8 else ''})")
     say(f"Reading     {plain(_reading(read, told.rows))}")

@@ -12,6 +12,7 @@ from kagemusha.models.gan import GanGenerator
 from kagemusha.models.generator import Arrays, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.normal import NormalGenerator
+from kagemusha.models.rows import RowsGenerator
 
 MOST_TREE_CELLS = 1 << 26
 """Cells of the largest junction tree that is loaded: half a gigabyte once it is used."""
@@ -23,6 +24,7 @@ _DENSE: Mapping[str, Callable[[Mapping[str, Any], Arrays], Generator]] = {
     NormalGenerator.kind: NormalGenerator.from_arrays,
     DecoderGenerator.kind: DecoderGenerator.from_arrays,
     GanGenerator.kind: GanGenerator.from_arrays,
+    RowsGenerator.kind: RowsGenerator.from_arrays,
 }
 """Generators no larger than their arrays, which were bounded when they were read."""
 

@@ -78,6 +78,11 @@ class Model:
         """The estimated (under replace adjacency: public) number of records; at least one."""
         return max(1, round(self.generator.total))
 
+    @property
+    def most_rows(self) -> int:
+        """The most rows that may be asked for: those that were paid for, where only rows were released."""
+        return min(MAX_ROWS, int(getattr(self.generator, "most_rows", MAX_ROWS)))
+
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over some columns, for `rows` records."""
         return self._doubles.project(clique)

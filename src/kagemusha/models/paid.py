@@ -13,7 +13,8 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.sensitivities import is_old
 from kagemusha.models.model import Model
-from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent
+from kagemusha.models.rows import RowsGenerator
+from kagemusha.privacy.events import Event, GaussianEvent, GenerationEvent, LaplaceEvent
 from kagemusha.queries.interactions import GroupedError
 from kagemusha.queries.query import Counts, Query, label
 
@@ -27,6 +28,10 @@ def paid_check(model: Model, certificate: Certificate) -> Check:
     """Measurements, interactions and scores against the events: columns, groups and noise of each."""
     if certificate.promised.is_finite and not certificate.events:
         return Check(WHAT, False, "nothing was paid for, but there is a model")
+    drawn = [event.rows for event in certificate.events if isinstance(event, GenerationEvent)]
+    held = [model.generator.most_rows] if isinstance(model.generator, RowsGenerator) else []
+    if drawn != held:
+        return Check(WHAT, False, f"rows that were paid for: {sum(drawn):,}; rows in the model: {sum(held):,}")
     left = defaultdict[Hashable, list[Event]](list)
     for event in certificate.events:
         left[_place_of(event)].append(event)

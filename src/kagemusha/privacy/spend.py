@@ -18,7 +18,7 @@ from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import gdp_epsilon, gdp_mu
 from kagemusha.privacy.accountants.zcdp import best_order, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event
+from kagemusha.privacy.events import Event, GenerationEvent
 
 NOTHING = Fraction(0)
 
@@ -30,7 +30,7 @@ class Spend:
     gaussian: Fraction = NOTHING
     concentrated: Fraction = NOTHING
     others: Counter[Event] = field(default_factory=Counter)
-    """Events whose Rényi curve is no line (pure ones, sampled ones), and how often."""
+    """Events whose Rényi curve is no line (pure ones, sampled ones, drawn rows), and how often."""
     aside: Fraction = NOTHING
     """What thresholds took of δ; no curve covers it."""
 
@@ -42,7 +42,7 @@ class Spend:
             aside += event.delta
             if not event.is_protected:
                 continue
-            if event.is_gaussian and event.rho is not None:
+            if event.is_gaussian and event.rho is not None and not isinstance(event, GenerationEvent):
                 gaussian += event.rho
             elif event.pure_epsilon is None and event.rho is not None:
                 concentrated += event.rho

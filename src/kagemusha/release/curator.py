@@ -11,7 +11,10 @@ import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
+
+import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import LedgerError, UsageError
@@ -19,14 +22,22 @@ from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent, UnprotectedEvent
+from kagemusha.privacy.events import (
+    ExponentialEvent,
+    GaussianEvent,
+    GenerationEvent,
+    LaplaceEvent,
+    UnprotectedEvent,
+)
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Query, ReadsRecords
 from kagemusha.release.release import Release, affordable, deviation
+from kagemusha.release.rows import Seen, cliques_of, draw, generation_query, secret_of
 from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.features import features_of
 from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
 
@@ -199,6 +210,30 @@ class Curator:
         Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
         """
         train(self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._told._watch)
+
+    def generate(self, event: GenerationEvent) -> IntArray:
+        """The codes of rows drawn from the table's own normal distribution; a retry returns the same rows.
+
+        How far one person moves mean and covariance: `privacy.generation.rows`. Both are forgotten here.
+        """
+        features = features_of(self.schema)
+        asked = replace(event, query=generation_query(features))
+
+        def read(_: Sequence[int]) -> list[bytes]:
+            secret = secret_of(features, self._count(cliques_of(features)), event.at_least)
+            noisy = secret.noisy(event, self._release.noise)
+            return [draw(features, noisy, event, self._release.noise, self._drawn).astype("<i8").tobytes()]
+
+        (stored,) = self._release.answers([asked], read)
+        codes = np.frombuffer(stored, dtype="<i8").astype(np.int64).reshape(event.rows, len(self.domain))
+        self._generated(asked)
+        return codes
+
+    _drawn: Seen | None = None
+    """Told of drawn features before they become codes, for audits; nothing in a release."""
+
+    def _generated(self, event: GenerationEvent) -> None:
+        """Told when rows were drawn, likewise."""
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""

@@ -69,6 +69,22 @@ class Features:
             return 4 * int(norms.max())
         return int((norms[:, None] + norms[None, :] - 2 * rows @ rows.T).max())
 
+    @cached_property
+    def apart(self) -> int:
+        """The largest squared distance of two codes' features, or of one to nothing at all; in ones, rounded up."""
+        return 2 if self.labelled else 4
+
+    @cached_property
+    def box(self) -> int:
+        """The squared diagonal of the smallest box around all codes' features and nothing at all, in ones, rounded up."""
+        return int(self.table.shape[1]) if self.labelled else 4 + int(self.table.shape[1]) - 1
+
+    @cached_property
+    def boundaries(self) -> int:
+        """Edges between codes that a drawn feature may lie on: of every two labels, and where a label's score is cut off."""
+        size, width = self.table.shape
+        return int(size * (size + 3) // 2 if self.labelled else size + width)
+
 
 def features_of(schema: Schema) -> tuple[Features, ...]:
     """Features of every modelled column."""
@@ -92,3 +108,13 @@ def cross_moment_facts(features: Sequence[Features]) -> Mapping[str, int | tuple
         exchanged += (2 if a.labelled and b.labelled else 4) * product
         entries += a.table.shape[1] * b.table.shape[1]
     return {"added": (added,), "exchanged": (exchanged,), "entries": entries}
+
+
+def generation_facts(features: Sequence[Features]) -> Mapping[str, int]:
+    """What rows drawn from a normal distribution of features cost depends on."""
+    return {
+        "width": sum(f.table.shape[1] for f in features),
+        "apart": sum(f.apart for f in features),
+        "box": sum(f.box for f in features),
+        "boundaries": sum(f.boundaries for f in features),
+    }

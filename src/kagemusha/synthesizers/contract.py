@@ -78,13 +78,26 @@ def _fit(synthesizer: Synthesizer, table: Any, budget: Budget, seed: int | None 
 
 
 def check_samples_fit_the_schema(synthesizer: Synthesizer) -> None:
-    """Sampled tables have the declared columns and codes inside the domain, for any number of rows."""
+    """Sampled tables have the declared columns and codes inside the domain, for any number of rows that was paid for."""
     model = _fit(synthesizer, example_table(), Budget(1.0, 1e-6))
     for rows in (1, 7, 1000):
+        if rows > model.most_rows:
+            _check_rows_refused(model, rows)
+            continue
         codes = model.sample_codes(rows, rng=np.random.default_rng(0))
         _promise(codes.shape == (rows, len(model.domain)), f"{rows} rows asked for, got {codes.shape}")
         _promise(bool((codes >= 0).all()), "a negative code")
         _promise(bool((codes < np.array(model.domain.sizes)).all()), "a code outside the domain")
+
+
+def _check_rows_refused(model: Model, rows: int) -> None:
+    """Where only rows were released, no more of them can be had."""
+    try:
+        model.sample_codes(rows, rng=np.random.default_rng(0))
+    except UsageError as error:
+        _promise("rows" in str(error), f"{rows} rows are refused without naming them: {error}")
+    else:
+        _promise(False, f"{rows} rows were sampled, though `most_rows` says {model.most_rows}")
 
 
 def check_same_frame_type_out(synthesizer: Synthesizer) -> None:
@@ -130,7 +143,7 @@ def check_project_agrees_with_samples(synthesizer: Synthesizer) -> None:
         _promise(
             bool(np.isclose(expected.sum(), model.generator.total, rtol=1e-6)), "a marginal does not sum to the total"
         )
-        rows = 20_000
+        rows = min(20_000, model.most_rows)
         codes = model.sample_codes(rows, rng=np.random.default_rng(1))
         axes = [model.domain.axis(name) for name in clique]
         flat = np.ravel_multi_index(tuple(codes[:, axes].T), expected.shape)
@@ -149,7 +162,8 @@ def check_saving_keeps_everything(synthesizer: Synthesizer) -> None:
         path2 = Path(folder) / "again.kage"
         again.save(path2)
         _promise(path.read_bytes() == path2.read_bytes(), "saving twice gives different files")
-    first, second = (m.sample_codes(500, rng=np.random.default_rng(3)) for m in (model, again))
+    count = min(500, model.most_rows)
+    first, second = (m.sample_codes(count, rng=np.random.default_rng(3)) for m in (model, again))
     _promise(bool((first == second).all()), "a loaded model samples other rows")
     same = np.allclose(model.project(("sex", "ward")), again.project(("sex", "ward")))
     _promise(same, "a loaded model expects other counts")
@@ -181,7 +195,7 @@ def check_budget_is_never_passed(synthesizer: Synthesizer) -> None:
             certificate = _fit(synthesizer, example_table(150), budget).certificate
             spent = sum((cost_of(e, certificate.accounting) for e in certificate.events), Cost(0))
             if certificate.accounting is Accounting.SCHEDULE:  # the limit is the schedule that was declared
-                limit = schedule_limit(budget, synthesizer.schedule(example_schema().domain, budget))
+                limit = schedule_limit(budget, synthesizer.schedule_for(example_schema(), budget))
             else:
                 limit = limit_of(budget, certificate.accounting)
             _promise(spent.units <= limit.units, f"ε = {epsilon}, {adjacency}: charged {spent} of {limit}")

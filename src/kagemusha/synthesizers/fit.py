@@ -82,7 +82,7 @@ def fit(
         require_readable_open(opened)
     else:
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
-        schedule = synthesizer.schedule(opened.domain, budget)
+        schedule = synthesizer.schedule_for(opened.schema, budget)
         require_readable(opened)
     aside = float(discovery.get("delta_share", 0.0))
     budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside, schedule=schedule)

@@ -21,6 +21,7 @@ from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
+from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 
 
@@ -75,6 +76,11 @@ class Synthesizer(ABC):
     relations: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     """The adjacencies it can promise; another is refused with a `UsageError`."""
 
+    @property
+    def most_rows(self) -> int | None:
+        """The most rows that will be had of it, where rows are all it releases; None for as many as one likes."""
+        return None
+
     @abstractmethod
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Learn a generator through the Curator; never sees the table."""
@@ -91,6 +97,10 @@ class Synthesizer(ABC):
         """The sets of columns that `build` counts, look by look, as far as the domain tells; by default columns, then pairs."""
         pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= 1 << 24]
         return [[(name,) for name in domain.names], pairs]
+
+    def schedule_for(self, schema: Schema, budget: Budget) -> Sequence[Event]:
+        """`schedule` for methods whose steps depend on what kind each column is."""
+        return self.schedule(schema.domain, budget)
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""

@@ -30,6 +30,7 @@ _PLACES = {
     "vae": "kagemusha.synthesizers.deep.vae:VAE",
     "dp-gm": "kagemusha.synthesizers.deep.dp_gm:DPGM",
     "gaussian": "kagemusha.synthesizers.gaussian:Gaussian",
+    "gaussian-rows": "kagemusha.synthesizers.gaussian_rows:GaussianRows",
     "stat": "kagemusha.synthesizers.gaussian:Stat",
     "ctgan": "kagemusha.synthesizers.ctgan:CTGAN",
     "dp-ctgan": "kagemusha.synthesizers.dp_ctgan:DPCTGAN",

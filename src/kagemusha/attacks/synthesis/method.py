@@ -112,7 +112,7 @@ class Method:
             generator = _exact_fit(same, world.key, self.schema, self.domain, self.method, tuple(self.options.items()))
             return CodeSampler(generator, coarse, back, self.independent)
         synthesizer = create(self.method, **self.options)
-        with scratch_release(synthesizer, source.domain, self.budget, rng) as release:
+        with scratch_release(synthesizer, source.schema, self.budget, rng) as release:
             fitted = synthesizer.build(Curator(source, release))
         return CodeSampler(fitted.generator, coarse, back, self.independent)
 
@@ -129,7 +129,7 @@ def _exact_fit(
     """A fit without chance is the same every time: once in each process is enough."""
     synthesizer = create(method, **dict(options))
     source = _source(same, key, schema, domain)
-    with scratch_release(synthesizer, source.domain, Budget(1.0), np.random.default_rng(0)) as release:
+    with scratch_release(synthesizer, source.schema, Budget(1.0), np.random.default_rng(0)) as release:
         return synthesizer.build(Curator(source, release)).generator
 
 

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from kagemusha.privacy.accountants.rdp import RDP
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
+    GenerationEvent,
     LaplaceEvent,
     SampledGaussianEvent,
 )
@@ -54,6 +56,8 @@ class PLD:
 
         if not all(event.is_protected for event in events):
             return None
+        if any(isinstance(event, GenerationEvent) and event.rho is None for event in events):
+            return None  # draws alone have a Rényi curve, and no dominating pair that composes here
         interval = self._interval or _interval(events)
         # Gaussian mechanisms compose exactly into one, whatever their scales
         gaussian = sum(float(e.rho or 0) for e in events if not isinstance(e, LaplaceEvent | ExponentialEvent))
@@ -95,7 +99,12 @@ class PLD:
         # a loss whose exponential overflows has no distribution in doubles; by basic composition its ε adds up
         large = [e for e in events if e.pure_epsilon is not None and e.pure_epsilon > _LARGEST_LOSS]
         rest = tuple(event.cost_alone for event in events if event not in large)
-        return float(sum(e.pure_epsilon or 0 for e in large)) + _epsilon_of(rest, left, self._interval)
+        composed = float(sum(e.pure_epsilon or 0 for e in large)) + _epsilon_of(rest, left, self._interval)
+        if any(isinstance(event, GenerationEvent) for event in events):
+            return min(
+                composed, RDP().epsilon(events, delta)
+            )  # both hold; draws are worth something to the second alone
+        return composed
 
 
 @lru_cache(maxsize=64)
