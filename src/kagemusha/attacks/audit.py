@@ -116,6 +116,7 @@ class Shoulder(Curator):
             for world in self.worlds
         )
         self.loss += log_density(rows, *inside) - log_density(rows, *without)
+        self.measured += 0.0 if event.noise else 2 * len(rows) * divergence(inside, without)
 
     def _counted_in(self, world: Source, features: Sequence[Features]) -> dict[Clique, Marginal]:
         cliques = cliques_of(features)
@@ -151,6 +152,14 @@ class Shoulder(Curator):
             return self._exact(query, counted)
         finally:
             self._source = swapped
+
+
+def divergence(one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]) -> float:
+    """Kullback and Leibler's, of two normal distributions given by mean and factor."""
+    (mean, factor), (other, wider) = one, two
+    moved, gap = np.linalg.solve(wider, factor), np.linalg.solve(wider, mean - other)
+    volume = np.linalg.slogdet(wider)[1] - np.linalg.slogdet(factor)[1]
+    return float(((moved**2).sum() - len(mean) + gap @ gap) / 2 + volume)
 
 
 def log_density(rows: FloatArray, mean: FloatArray, factor: FloatArray) -> float:

@@ -142,15 +142,15 @@ def synth(
     if cap is not None and not epsilon <= cap:
         raise UsageError(f"--cap must be at least --epsilon ({epsilon:g}), got {cap:g}: this release would pass it")
     check_rows(rows)
+    check_seed(seed)
+    declared = Schema.load(schema)
+    method = method or suited(declared).method
+    synthesizer = create(method, **parse_options(option))
     if rows is not None and synthesizer.most_rows is not None and rows > synthesizer.most_rows:
         raise UsageError(
             f"--rows must be at most {synthesizer.most_rows:,}, got {rows:,}: method {method!r} releases so many rows and no "
             "more; pay for more with --option rows=N"
         )
-    check_seed(seed)
-    declared = Schema.load(schema)
-    method = method or suited(declared).method
-    synthesizer = create(method, **parse_options(option))
     if discover is not None:
         if not 0 < discover < 1:
             raise UsageError(f"--discover must be greater than 0 and less than 1, got {discover}")

@@ -222,11 +222,11 @@ class Curator:
         def read(_: Sequence[int]) -> list[bytes]:
             secret = secret_of(features, self._count(cliques_of(features)), event.at_least)
             noisy = secret.noisy(event, self._release.noise)
-            return [draw(features, noisy, event, self._release.noise, self._drawn).astype("<i8").tobytes()]
+            return [draw(features, noisy, event, self._release.noise, self._told._drawn).astype("<i8").tobytes()]
 
         (stored,) = self._release.answers([asked], read)
         codes = np.frombuffer(stored, dtype="<i8").astype(np.int64).reshape(event.rows, len(self.domain))
-        self._generated(asked)
+        self._told._generated(asked)
         return codes
 
     _drawn: Seen | None = None
