@@ -7,72 +7,16 @@ changes once released, because certificates are re-checked years later.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.errors import VerifyError
 from kagemusha.privacy.asked import Asked, is_whole
-from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
+from kagemusha.privacy.event import Event as Event
+from kagemusha.privacy.generation_event import GenerationEvent as GenerationEvent
 from kagemusha.privacy.renyi import pure_renyi, sampled_gaussian_renyi
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event(ABC):
-    """A read of the private data. `what` says of which columns, in words, never with data; `query` for machines."""
-
-    kind: ClassVar[str]
-    optional: ClassVar[frozenset[str]] = frozenset({"query"})
-    """Fields that are left out of JSON where they say nothing, as certificates did before they existed."""
-
-    what: str
-    query: Asked | None = None
-    """None in certificates of the first two formats, and where no query was asked."""
-
-    @property
-    @abstractmethod
-    def rho(self) -> Fraction | None:
-        """Cost in zCDP, exact; None when no zCDP guarantee exists."""
-
-    @property
-    def delta(self) -> Fraction:
-        """Probability mass outside the guarantee (δ-approximate zCDP); adds up over events."""
-        return Fraction(0)
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """Cost in pure DP, exact; None when the event is not purely private."""
-        return None
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether √(2ρ)-Gaussian DP holds exactly, so that the event may enter a Gaussian-DP filter."""
-        return False
-
-    @property
-    def is_protected(self) -> bool:
-        """False for a read without any protection, whatever accounts for it."""
-        return True
-
-    def renyi(self, alpha: float) -> float:
-        """Rényi divergence of order α > 1 between neighbours' answers, at most."""
-        return math.inf if self.rho is None else alpha * float(self.rho) * (1 + 1e-12)
-
-    @property
-    def cost_alone(self) -> Event:
-        """The event without its words and its query: equal for events that cost the same in every accounting."""
-        return replace(self, what="", query=None)
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain dictionary with the event's kind and parameters."""
-        told: dict[str, Any] = {"kind": self.kind}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not (field.name in self.optional and value == field.default):
-                told[field.name] = value.to_json() if isinstance(value, Asked) else value
-        return told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,81 +190,6 @@ class SampledGaussianEvent(Event):
         if self.rate == 1:
             return super().renyi(alpha)
         return self.steps * sampled_gaussian_renyi(alpha, self.rate, self.noise)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerationEvent(Event):
-    """`rows` rows drawn from a normal distribution whose mean and covariance stay secret; see `generation.rows`.
-
-    With `noise` (a multiplier) on mean and covariance it is a Gaussian mechanism besides: rows are made from what that would
-    release. Without, the draws are all the noise there is, and it has a Rényi curve but no finite ρ.
-    """
-
-    kind: ClassVar[str] = "generation"
-    rows: int
-    at_least: int
-    width: int
-    apart: int
-    box: int
-    boundaries: int
-    floor: float
-    noise: float
-    share: float
-    person: int = 1
-
-    optional: ClassVar[frozenset[str]] = frozenset({"query", "person"})
-
-    def __post_init__(self) -> None:
-        for name in ("rows", "at_least", "width", "apart", "box", "boundaries", "person"):
-            if not (is_whole(getattr(self, name)) and 0 < getattr(self, name) <= 10**15):
-                raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
-        if not (0 < self.floor <= 1 and 0 < self.share < 1 and 0 <= self.noise < math.inf):
-            raise ValueError(f"not a generation event: floor={self.floor}, share={self.share}, noise={self.noise}")
-
-    @property
-    def in_words(self) -> str:
-        """What hides a person, for a reader who is not an expert."""
-        besides = (
-            f" and Gaussian noise of {self.noise:.4g} times what one person moves"
-            if self.noise
-            else ", and no other noise"
-        )
-        return f"the draws of {self.rows:,} rows{besides}"
-
-    @property
-    def cost(self) -> RowsCost:
-        """What it costs, by the theory."""
-        return RowsCost(
-            rows=self.rows,
-            at_least=self.at_least,
-            width=self.width,
-            apart=float(self.apart),
-            moved=moved_by_one(self.apart, self.box),
-            boundaries=self.boundaries,
-            floor=self.floor,
-            noise=self.noise,
-            share=self.share,
-            person=self.person,
-        )
-
-    @property
-    def rho(self) -> Fraction | None:
-        """That of the noise, if there is any."""
-        return Fraction(1) / (2 * Fraction(self.noise) ** 2) if self.noise else None
-
-    @property
-    def delta(self) -> Fraction:
-        """How likely rounding changes a row."""
-        return Fraction(self.cost.failure)
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether there is noise: integers rounded from a Gaussian, of which the rows are made."""
-        return self.noise > 0
-
-    def renyi(self, alpha: float) -> float:
-        """Noise and draws together."""
-        return self.cost.renyi(alpha) * (1 + 1e-9)
 
 
 @dataclass(frozen=True, kw_only=True)
