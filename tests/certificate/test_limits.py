@@ -72,7 +72,7 @@ def test_hostile_events_are_refused_at_once(tmp_path: Path, name: str) -> None:
 
 
 def test_every_kind_of_query_has_its_facts() -> None:
-    assert set(FACTS) == {*reach._REACHES, "gradients"}
+    assert set(FACTS) == {*reach._REACHES, "gradients", "generated-rows"}
 
 
 @pytest.mark.parametrize(
