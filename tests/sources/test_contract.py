@@ -16,12 +16,18 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from psycopg import sql
 
+from kagemusha import fit
+from kagemusha.encoding.dialects import PostgresDialect, SparkDialect
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.reference import code_of
+from kagemusha.errors import DataError, SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Drop, Integer, Modelled, Real, Schema, Unit
 from kagemusha.sources import Source, open_source, open_table
+from servers import Postgres
 
 inf, nan = float("inf"), float("nan")
 TOKYO = timezone(timedelta(hours=9))
@@ -239,6 +245,31 @@ def _by_person(source: Source) -> list[list[tuple[int, ...]]]:
     return sorted(sorted(rows) for rows in found.values())
 
 
+ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(ANY_TEXT, st.text("'\"\\`${};-%n\n", max_size=8)), min_size=1, max_size=20))
+def test_any_text_is_a_text_and_any_name_a_name(postgres: Postgres, texts: list[str]) -> None:
+    """The server gives back every text as it was, and every name (up to its 63 bytes) as the name of a column."""
+    dialect = PostgresDialect()
+    names = {text.encode()[:60].decode(errors="ignore"): None for text in texts if text}
+    with psycopg.connect(postgres.url) as link:
+        found = link.execute(f"SELECT {', '.join(map(dialect.literal, texts))}").fetchone()
+        assert list(found or ()) == texts
+        if names:
+            described = link.execute(f"SELECT {', '.join(f'1 AS {dialect.identifier(n)}' for n in names)}").description
+            assert [column.name for column in described or ()] == list(names)
+
+
+@pytest.mark.slow
+def test_any_text_is_a_text_for_spark(spark: Any) -> None:
+    rng = np.random.default_rng(0)
+    letters = [*"'\"\\`${};-%n\n\tuU0", "é", "日", "\U0001f600", "u0027", "${x}", "--", "/*"]
+    texts = ["".join(rng.choice(letters, rng.integers(0, 9))) for _ in range(300)]
+    assert list(spark.sql(f"SELECT {', '.join(map(SparkDialect().literal, texts))}").collect()[0]) == texts
+
+
 NASTY = ['a"b', "a'b", "a`b", "a\\", "a;--", "${a}", "%(a)s", "a b", "é", "'; DROP TABLE x; --", '" AS raw', "$1", "?", ":x", "{}", "SELECT"]  # fmt: skip
 
 
@@ -252,3 +283,52 @@ def test_no_name_or_category_is_ever_taken_for_sql(kind: str, request: pytest.Fi
         assert marginal.counts.tolist() == [2, 2, 2, *[1] * (len(NASTY) - 3), 1]
     found = open_table(where, Schema([Category(name) for name in NASTY]), **place).count_values(NASTY[0])
     assert dict(zip(found.labels, found.counts.tolist(), strict=True)) == {n: values.count(n) for n in values}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_special_values_have_codes_of_their_own_everywhere(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    values = [None, 0, 3, 9, 99, 777, 888, -5]
+    table = pa.table(
+        {"n": pa.array(values, type=pa.int64()), "t": pa.array([None if v is None else f"{v}" for v in values])}
+    )
+    schema = Schema([Integer(n, lower=0, upper=99, bins=4, missing=True, special=(777, 888)) for n in ("n", "t")])
+    where, place = store(kind, table, request, tmp_path)
+    reader = TextReader()
+    for marginal, column in zip(
+        open_source(where, schema, **place).count([("n",), ("t",)]), schema.modelled, strict=True
+    ):
+        codes = [code_of(column, value, reader) for value in table[column.name].to_pylist()]
+        assert marginal.counts.tolist() == np.bincount(codes, minlength=column.size).tolist()
+
+
+def test_what_an_engine_cannot_work_out_is_refused_before_anything_is_spent(postgres: Postgres, tmp_path: Path) -> None:
+    name = f"f{os.urandom(4).hex()}"
+    into_postgres(
+        postgres.url, name, pa.table({"a": pa.array([1, 2], type=pa.int64()), "b": pa.array([3, 4], type=pa.int64())})
+    )
+    schema = Schema(
+        [
+            Integer("a", lower=0, upper=9),
+            Integer("b", lower=0, upper=19),
+            Integer("c", lower=0, upper=9, formula="b - a", replaces="b"),
+        ]
+    )
+    with pytest.raises(SchemaError, match="make a view"):
+        fit("independent", open_source(postgres.url, schema, table=name), 1.0, ledger=tmp_path / "l.db")
+    assert not (tmp_path / "l.db").exists()
+
+
+@pytest.mark.slow
+def test_spark_tables_by_name(spark: Any) -> None:
+    rows = [(i % 10, "a" if i % 3 else "b") for i in range(90)]
+    spark.createDataFrame(rows, "n int, c string").createOrReplaceTempView("people_by_name")
+    schema = Schema([Integer("n", lower=0, upper=9), Category("c", categories=("a", "b"))])
+    source = open_source("spark://", schema, table="people_by_name")
+    assert source.name == "spark://#people_by_name"
+    model = fit("independent", source, 5.0)
+    assert model.sample(20).num_rows == 20
+    assert source.fingerprint() == open_source("spark://", schema, table="people_by_name").fingerprint()
+    with pytest.raises(DataError, match="no table 'nothing'"):
+        open_source("spark://", schema, table="nothing")
