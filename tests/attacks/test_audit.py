@@ -102,6 +102,15 @@ def test_promises_are_not_contradicted(method: str, relation: Adjacency) -> None
     assert found.mean_loss[1] - found.mean_loss[0] < found.promised_mu**2 + 6 * found.promised_mu / math.sqrt(25)
 
 
+@pytest.mark.parametrize("choices", [{}, {"decoder": 0.4}], ids=str)
+def test_a_part_of_a_table_and_a_decoder_are_audited_too(choices: dict[str, float]) -> None:
+    """What another method releases of a part counts: an audit that missed it would find far less than was spent."""
+    found = audit(lambda: create("nigao", **choices), Budget(1.0, 1e-2), runs=30, table="mixed")
+    assert not found.verdict.startswith("BROKEN")
+    spread = found.mean_loss[1] - found.mean_loss[0]
+    assert 0.3 * found.promised_mu**2 < spread < found.promised_mu**2 + 6 * found.promised_mu / math.sqrt(15)
+
+
 def test_discovery_from_end_to_end_is_not_contradicted() -> None:
     found = audit(lambda: create("kage"), BUDGET, runs=40, discover=0.3)
     assert not found.verdict.startswith("BROKEN")

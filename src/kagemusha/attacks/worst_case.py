@@ -56,12 +56,21 @@ def _corners() -> tuple[list[Column], list[Row], Row, Row]:
     return columns, [(0, 0, 0)] * 1492 + [(100, 100, 100)] * 8, (100, 100, 100), (0, 0, 0)
 
 
+def _mixed() -> tuple[list[Column], list[Row], Row, Row]:
+    """Three numbers beside two labels: classes are chosen, and the labels are a part of the table for another method."""
+    columns, people, _, _ = _numbers()
+    labels = [Category(name, categories=("x", "y"), out_of_domain="clip") for name in ("d", "e")]
+    rows = [(*row, "xy"[i % 2], "xy"[i % 3 % 2]) for i, row in enumerate(people)]
+    return [*columns, *labels], rows, (100, 100, 100, "y", "y"), (0, 0, 0, "x", "x")
+
+
 TABLES: dict[str, Callable[[], tuple[list[Column], list[Row], Row, Row]]] = {
     "three": _three,
     "pair": _pair,
     "lone": _lone,
     "numbers": _numbers,
     "corners": _corners,
+    "mixed": _mixed,
 }
 
 STRONGEST = {

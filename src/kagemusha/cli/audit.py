@@ -26,7 +26,8 @@ def audit(
         float | None, typer.Option(help="Leave categories open and find them with this share of the budget.")
     ] = None,
     table: Annotated[
-        str | None, typer.Option(help="Table to audit on: three, pair, lone or numbers; by default the method's worst.")
+        str | None,
+        typer.Option(help="Table to audit on: three, pair, lone, numbers or mixed; by default the method's worst."),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the same runs again.")] = 0,
     as_json: JsonOption = False,

@@ -121,13 +121,17 @@ class Nigao(Synthesizer):
         width = self._require(domain)
         least = MEANS[0]
         rest = 1 - CENTRE - 3 * LENGTHS - least - SCATTER
-        steps = [
+        # whether there are labels beside the classes, the domain does not tell
+        phases = [
             ("the mean record", CENTRE),
             ("lengths", 3 * LENGTHS),
             ("class means, more where they drown in noise", least),
             ("directions", SCATTER),
-            ("classes along them", rest),
+            ("classes along them (labels beside the classes: 15 to 60% of all, by kage)", rest),
         ]
+        steps = [(what, (1 - self.decoder) * share) for what, share in phases]
+        if self.decoder:
+            steps.append(("decoder, kept only if it wins", self.decoder))
         return Plan(steps, width * width, 2.0 + 3e-9 * width**3 + 8e-6 * width * width)
 
     def _require(self, domain: Domain) -> int:
