@@ -82,7 +82,7 @@ def main() -> None:
         }
         for what, stand_in in stand_ins.items():
             for wanted in (0.05, 0.1, 0.2):
-                solved = solve_epsilon(create("kage"), schema, stand_in, Budget(1.0), wanted, pairs, seeds=1)
+                solved = solve_epsilon(create("kage"), schema, stand_in, Budget(1.0), wanted, pairs)
                 if solved.reached:
                     break
             errors = []
