@@ -30,6 +30,7 @@ PACKAGES = {
     "smartnoise": ["torch==2.13.0", "smartnoise-synth"],
     "datasynthesizer": ["DataSynthesizer"],
     "opendp": ["opendp[polars,mbi]", "pandas"],
+    "mbi": ["mbi", "pandas"],
 }
 DELTA = 1e-9
 

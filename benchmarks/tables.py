@@ -72,4 +72,11 @@ def bank() -> tuple[np.ndarray, list[int]]:
     return _codes(frame[~(frame.astype(str) == "unknown").any(axis=1)])
 
 
-TABLES = {"adult": adult, "adult-wide": adult_wide, "bank": bank}
+def adult_small() -> tuple[np.ndarray, list[int]]:
+    """Five small columns of Adult: marital status, relationship, race, sex, income."""
+    codes, sizes = adult()
+    chosen = [ADULT.index(name) for name in ("marital-status", "relationship", "race", "sex", "income")]
+    return codes[:, chosen], [sizes[i] for i in chosen]
+
+
+TABLES = {"adult": adult, "adult-small": adult_small, "adult-wide": adult_wide, "bank": bank}
