@@ -18,7 +18,7 @@ def code_type(size: int) -> np.dtype[Any]:
 
 def own_codes(column: Measured) -> bool:
     """Whether every whole number of the domain is its own code."""
-    return column.whole and column.ordinary == int(column.high) - int(column.low) + 1
+    return column.whole and column.points is None and column.ordinary == int(column.high) - int(column.low) + 1
 
 
 def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
@@ -46,6 +46,9 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 
 def spans(column: Measured, codes: IntArray) -> Span:
     """The whole bin of each ordinary code; its end is the first number past it, also where the upper bound belongs to it."""
+    if column.points is not None:
+        own = column.points[codes]
+        return own, own + 1 if column.whole else np.nextafter(own, np.inf)
     last = np.nextafter(column.high, np.inf) if not column.whole else int(column.high) + 1
     return column.starts[codes], np.append(column.starts[1:], last)[codes]
 

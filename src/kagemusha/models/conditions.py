@@ -181,6 +181,10 @@ def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
     if not isinstance(column, Measured):
         return Pieces(column, np.arange(column.size), np.ones(column.size), None)
     starts, ends = spans(column, np.arange(column.ordinary))
+    if column.points is not None:  # nothing inside a bin but one number
+        extra = np.arange(column.ordinary, column.size)
+        low, high = (np.concatenate([end, np.zeros(len(extra), end.dtype)]) for end in (starts, ends))
+        return Pieces(column, np.arange(column.size), np.ones(column.size), (low, high))
     cuts = np.unique([cut for test in tests for cut in _cuts(column, test)]) if tests else np.array([])
     inner = cuts[(cuts > starts[0]) & (cuts < ends[-1])].astype(starts.dtype)
     low = np.union1d(starts, inner)
@@ -203,7 +207,7 @@ def _cuts(column: Measured, test: Compare) -> Sequence[float]:
     if test.operator in ("=", "!=") and special_of(column, test.value) is not None:
         return []
     value = place_of(column, test.value)
-    if isinstance(column, Real):
+    if isinstance(column, Real) and column.points is None:
         if test.operator in ("=", "!="):
             raise UsageError(f"where: {column.name} is a real number; ask for a range instead of {test.operator}")
         before, after = value, math.nextafter(value, math.inf)

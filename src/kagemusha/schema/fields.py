@@ -19,7 +19,7 @@ KINDS: Mapping[str, type[Column]] = {
 """Every kind a schema file can name."""
 
 
-_SILENT: Mapping[str, Any] = {"special": (), "in_table": False}
+_SILENT: Mapping[str, Any] = {"special": (), "in_table": False, "levels": (), "ancestors": ()}
 """Fields that say nothing while they have these values."""
 
 
@@ -38,6 +38,8 @@ def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
         if field not in known:
             raise SchemaError(f"column {name!r}: a {kind} has no field {field!r}{did_you_mean(field, known)}")
     values: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in given.items()}
+    if isinstance(values.get("ancestors"), tuple):
+        values["ancestors"] = tuple(tuple(line) if isinstance(line, list) else line for line in values["ancestors"])
     return KINDS[kind](name, **values)
 
 
@@ -49,7 +51,9 @@ def column_to_fields(column: Column) -> dict[str, Any]:
         if field == "other" and getattr(column, "out_of_domain", None) != "other":
             continue
         if value is not None and not (field in _SILENT and value == _SILENT[field]):
-            listed[field] = list(value) if isinstance(value, tuple) else value
+            listed[field] = (
+                [list(v) if isinstance(v, tuple) else v for v in value] if isinstance(value, tuple) else value
+            )
     if column.derived:
         listed["derived"] = list(column.derived)
     if column.confirmed is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, Modelled, OutOfDomain
@@ -71,6 +72,10 @@ class Category(Labelled):
     is itself declared, it is that category and no code is added. `dtype` is the type of whole numbers in the output
     (int64 if not said).
 
+    Codes that belong together (ICD, postcodes, industries) may say so: `levels` are lengths of beginnings, coarse ones
+    first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first. What
+    noise drowns is then modelled as part of the smallest group that it does not, instead of all rare codes as one.
+
     >>> Category("blood", categories=("A", "B", "AB", "O")).labels
     ('A', 'B', 'AB', 'O', 'other')
     """
@@ -78,14 +83,34 @@ class Category(Labelled):
     _: KW_ONLY
     categories: tuple[Label, ...] | None = None
     other: Label = "other"
+    levels: tuple[int, ...] = ()
+    ancestors: tuple[tuple[str, ...], ...] = ()
 
     kind: ClassVar[str] = "category"
-    fields: ClassVar[tuple[str, ...]] = ("categories", "missing", "out_of_domain", "other", "dtype")
+    fields: ClassVar[tuple[str, ...]] = (
+        "categories",
+        "levels",
+        "ancestors",
+        "missing",
+        "out_of_domain",
+        "other",
+        "dtype",
+    )
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("other", "missing", "clip")
 
     def _validate(self) -> None:
         super()._validate()
         self._check_label("other", self.other)
+        levels = self.levels
+        if isinstance(levels, str) or not isinstance(levels, Sequence) or any(
+            isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in levels
+        ) or any(a >= b for a, b in pairwise(levels)):  # fmt: skip
+            self.fail("levels", levels, "a list of rising lengths, such as [1, 3]")
+        object.__setattr__(self, "levels", tuple(levels))
+        if self.ancestors and (self.levels or len(self.ancestors) != len(self.categories or ())):
+            self.fail("ancestors", f"{len(self.ancestors)} lines", "a line for each category, without levels beside")
+        if len({len(line) for line in self.ancestors}) > 1:
+            self.fail("ancestors", "lines of different lengths", "lines of one length")
         if self.categories is None:
             if self.dtype is not None:
                 self.fail("dtype", self.dtype, "left out while categories are open: what is found are texts")
@@ -149,6 +174,15 @@ class Category(Labelled):
         if self.out_of_domain == "clip":
             return self.ordinary - 1
         return self._positions.get(canonical(text_of(self.other)), self.ordinary)
+
+    def tree(self) -> list[list[str]]:
+        """For each level, coarse ones first, the group of every code; other and missing stand alone."""
+        texts = [text_of(value) for value in self.categories or ()]
+        alone = [f"\0{i}" for i in range(self.size - len(texts))]
+        found = [[text[:length] for text in texts] for length in self.levels]
+        for level in range(len(self.ancestors[0]) if self.ancestors else 0):
+            found.append(["\0".join(line[: level + 1]) for line in self.ancestors])
+        return [[*level, *alone] for level in found]
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:

@@ -57,6 +57,8 @@ class Measured(Modelled):
     """Whether only whole numbers of the axis occur."""
 
     def _ordinary_names(self) -> list[str]:
+        if self.points is not None:
+            return [f"{value:g}" for value in self.points]
         ends = [*(self.starts[1:] - self.whole), self.high]
         return [f"{a:g}" if a == b else f"{a:g} – {b:g}" for a, b in zip(self.starts, ends, strict=True)]
 
@@ -107,6 +109,11 @@ class Measured(Modelled):
     def _says(self, text: str) -> float | None:
         """The place on the axis that a text stands for, if it does."""
         return number_of(text)
+
+    @property
+    def points(self) -> NDArray[Any] | None:
+        """The numbers a column of few distinct ones can have, one for each bin; None where a bin holds many."""
+        return None
 
     @cached_property
     def special_numbers(self) -> dict[float, int]:
@@ -181,6 +188,41 @@ def open_ends(lower: object, upper: object, edges: object) -> tuple[str, ...]:
     if edges is not None:
         return ()
     return tuple(field for field, value in (("lower", lower), ("upper", upper)) if value is None)
+
+
+def listed_values(column: Any, whole: bool) -> None:
+    """Check `values`, the only numbers a column has; they stand in place of bounds, bins and edges."""
+    given = column.values
+    if given is None:
+        return
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 1:
+        column.fail("values", given, "a list of rising numbers")
+    kind = int if whole else int | float
+    if any(isinstance(v, bool) or not isinstance(v, kind) or not abs(v) <= EXACT for v in given):
+        column.fail("values", list(given), "a list of whole numbers" if whole else "a list of finite numbers")
+    if any(a >= b for a, b in pairwise(given)) or len(given) > MAX_BINS:
+        column.fail("values", list(given), f"a list of at most {MAX_BINS} rising numbers")
+    for field in ("bins", "edges", "scale"):
+        if getattr(column, field) is not None:
+            column.fail(field, getattr(column, field), "left out where values are given")
+    for field, end in (("lower", given[0]), ("upper", given[-1])):
+        if getattr(column, field) not in (None, end):
+            column.fail(field, getattr(column, field), f"left out where values are given, or {end}")
+        object.__setattr__(column, field, end)
+    object.__setattr__(column, "values", tuple(given))
+
+
+def check_scale(column: Any, *, least: float) -> None:
+    """Check `scale`: bins of equal width, or on a logarithmic scale for numbers with a long tail."""
+    if column.scale not in (None, "log"):
+        column.fail("scale", column.scale, "left out or 'log'")
+    if column.scale == "log":
+        if column.edges is not None or column.bins is None:
+            column.fail("scale", "log", "beside bins")
+        if column.lower is not None and not column.lower >= least:
+            column.fail(
+                "lower", column.lower, f"at least {least:g} for a logarithmic scale; what lies below can be special"
+            )
 
 
 def lattice_starts(low: int, high: int, bins: int | None, edges: Sequence[int] | None) -> NDArray[np.int64]:

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES
-from kagemusha.schema.measured import EXACT, SHARED, Measured, ends, lattice_starts, open_ends
+from kagemusha.schema.measured import (
+    EXACT,
+    SHARED,
+    Measured,
+    check_scale,
+    ends,
+    lattice_starts,
+    listed_values,
+    open_ends,
+)
 
 
 @dataclass(frozen=True)
@@ -29,12 +38,16 @@ class Integer(Measured):
     upper: int | None = None
     bins: int | None = None
     edges: tuple[int, ...] | None = None
+    scale: str | None = None
+    values: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "integer"
-    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", *SHARED, "dtype")
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "scale", "values", *SHARED, "dtype")
 
     def _validate(self) -> None:
         super()._validate()
+        listed_values(self, True)
+        check_scale(self, least=0)
         for field, values in ends(self):
             for value in values:
                 if isinstance(value, bool) or not isinstance(value, int) or abs(value) > EXACT:
@@ -67,7 +80,17 @@ class Integer(Measured):
     @cached_property
     def starts(self) -> NDArray[Any]:
         """Left end of every bin."""
+        if self.points is not None:
+            return np.append(self.points[:1], (self.points[1:] + self.points[:-1] + 1) // 2)
+        if self.scale == "log":
+            steps = np.geomspace(self.low + 1, self.high + 2, (self.bins or 1) + 1)[:-1] - 1
+            return np.unique(np.append(self.low, np.rint(steps[1:]))).astype(np.int64)
         return lattice_starts(self.low, self.high, self.bins, self.edges)
+
+    @cached_property
+    def points(self) -> NDArray[Any] | None:
+        """The only numbers the column has, if `values` lists them."""
+        return None if self.values is None else np.array(self.values, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,6 +105,8 @@ class Real(Measured):
     upper: float | None = None
     bins: int | None = None
     edges: tuple[float, ...] | None = None
+    scale: str | None = None
+    values: tuple[float, ...] | None = None
     decimals: int | None = None
 
     whole: ClassVar[bool] = False
@@ -92,29 +117,33 @@ class Real(Measured):
         "upper",
         "bins",
         "edges",
+        "scale",
+        "values",
         "decimals",
         *SHARED,
     )
 
     def _validate(self) -> None:
         super()._validate()
+        listed_values(self, False)
         for field, values in ends(self):
             for value in values:
                 if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
                     self.fail(field, value, "a finite number")
             normal = tuple(float(value) + 0.0 for value in values)
             object.__setattr__(self, field, normal if field == "edges" else normal[0])
-        if self.bins is None and self.edges is None:
+        if self.bins is None and self.edges is None and self.values is None:
             object.__setattr__(self, "bins", 32)
+        check_scale(self, least=1e-300)
         self._check_ends(self.lower, self.upper, self.edges)
         self._check_bins(self.bins, self.edges)
         if self.decimals is not None:
             self._check_count("decimals", 0, 15)
         if self.open_fields:
             return
-        if not self.high > self.low:
+        if not self.high > self.low and self.points is None:
             self.fail("upper", self.upper, f"greater than lower, {self.low}")
-        if np.any(np.diff(np.append(self.starts, self.high)) <= 0):
+        if self.points is None and np.any(np.diff(np.append(self.starts, self.high)) <= 0):
             self.fail("bins", self.bins, "few enough for the bins to have a width")
 
     @property
@@ -135,14 +164,25 @@ class Real(Measured):
     @cached_property
     def starts(self) -> NDArray[Any]:
         """Left end of every bin."""
+        if self.points is not None:
+            return np.append(self.points[:1], (self.points[1:] + self.points[:-1]) / 2)
         if self.edges is not None:
             return np.array(self.edges[:-1], dtype=np.float64)
+        if self.scale == "log":
+            return np.append(self.low, np.geomspace(self.low, self.high, (self.bins or 1) + 1)[1:-1])
         return np.linspace(self.low, self.high, (self.bins or 1) + 1)[:-1]
+
+    @cached_property
+    def points(self) -> NDArray[Any] | None:
+        """The only numbers the column has, if `values` lists them."""
+        return None if self.values is None else np.array(self.values, dtype=np.float64)
 
     @property
     def shown_decimals(self) -> int:
         """Decimals of the output."""
         if self.decimals is not None:
             return self.decimals
+        if self.points is not None:
+            return max(len(repr(float(value)).partition(".")[2]) for value in self.points)
         narrowest = float(np.min(np.diff(np.append(self.starts, self.high))))
         return min(15, max(0, math.ceil(2 - math.log10(narrowest))))

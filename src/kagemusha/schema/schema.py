@@ -246,6 +246,8 @@ def _with_list(name: str, table: Any, folder: Path | None) -> Any:
         raise SchemaError(f"column {name!r}: categories_file is for a category that lists no categories itself")
     lines = read_list(table["categories_file"], folder, f"column {name!r}")
     rest = {field: value for field, value in table.items() if field != "categories_file"}
+    if rest.pop("hierarchy", None) == "file":  # code, then its groups, fine ones first, as lists of codes are written
+        return {**rest, "categories": [line[0] for line in lines], "ancestors": [line[:0:-1] for line in lines]}
     return {**rest, "categories": [line[0] for line in lines]}
 
 

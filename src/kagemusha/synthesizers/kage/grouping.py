@@ -10,6 +10,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical import MarkovField
 from kagemusha.queries.interactions import Interaction
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.kage.tree import Tree, merge_by_tree
 
 ROW, ORDERED_ROW = 0.5, 0.3
 """In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for ordered columns."""
@@ -55,9 +56,18 @@ def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, mos
 
 
 def merge(
-    counts: FloatArray, rare: float, small: float, noise: float, ordered: int, *, most: int | None = None
+    counts: FloatArray,
+    rare: float,
+    small: float,
+    noise: float,
+    ordered: int,
+    *,
+    tree: Tree = (),
+    most: int | None = None,
 ) -> IntArray:
     """Groups of a column: of neighbours with `small` · `noise` records if it is ordered, else of codes with less than `rare` · `noise`."""
+    if tree:  # codes that belong together share a group with their family
+        return merge_by_tree(counts, rare * noise, tree, most=most)
     if ordered > 2:
         return merge_neighbours(counts, small * noise, ordered, most=most)
     return merge_rare(counts, rare * noise, most=most, share=MERGED)
@@ -95,6 +105,7 @@ def merged_interaction(
     ordered: Mapping[str, int],
     clique: Clique,
     noise: float,
+    trees: Mapping[str, Tree] | None = None,
 ) -> Interaction:
     """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell).
 
@@ -102,12 +113,15 @@ def merged_interaction(
     """
     counts = [sums(tables[name], groups[name]) for name in clique]
     sizes = [len(c) for c in counts]
-    merged = [np.zeros(0, dtype=np.int64)] * len(clique)
+    found = [np.zeros(0, dtype=np.int64)] * len(clique)
     for axis in sorted(range(len(clique)), key=lambda i: -sizes[i]):
         others = np.prod(sizes, dtype=np.float64) / sizes[axis]
-        merged[axis] = merge(counts[axis], ROW, ORDERED_ROW, float(others) * noise, ordered[clique[axis]])
-        sizes[axis] = int(merged[axis].max()) + 1
-    return Interaction(clique, tuple(m[groups[n]] for m, n in zip(merged, clique, strict=True)))
+        name = clique[axis]
+        first = np.unique(groups[name], return_index=True)[1]
+        tree = [level[first] for level in (trees or {}).get(name, ())]
+        found[axis] = merge(counts[axis], ROW, ORDERED_ROW, float(others) * noise, ordered[name], tree=tree)
+        sizes[axis] = int(found[axis].max()) + 1
+    return Interaction(clique, tuple(m[groups[n]] for m, n in zip(found, clique, strict=True)))
 
 
 def on_groups(query: Interaction, groups: Mapping[str, IntArray]) -> Interaction:

@@ -37,6 +37,7 @@ from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
 from kagemusha.synthesizers.kage.structure import grown
+from kagemusha.synthesizers.kage.tree import trees_of
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
@@ -121,7 +122,7 @@ class Kage(Synthesizer):
         marginals, known, pairs = list(looks.marginals), looks.known, looks.pairs
         if looks.scores is None:
             marginals += measure_columns(curator, curator.remaining)
-            alone = replace(known, columns=NoisyColumns.of(marginals, rows))
+            alone = replace(known, columns=NoisyColumns.of(marginals, rows, trees_of(curator.schema)))
             return _fitted(alone, alone.fit(max_cells=self.max_cells), marginals)
 
         columns, groups, scores, errors = known.columns, known.groups, looks.scores, looks.errors
@@ -132,7 +133,7 @@ class Kage(Synthesizer):
         left = curator.remaining * (1 - LATER if further else 1)
         if choice.columns > 0:
             marginals += measure_columns(curator, choice.columns * left)
-            columns = NoisyColumns.of(marginals, rows)
+            columns = NoisyColumns.of(marginals, rows, trees_of(curator.schema))
         chosen = [looks.queries[i] for i in choice.pairs]
         measured = curator.answer(chosen, [share * left for share in choice.shares])
         known = replace(known, columns=columns, interactions=measured)
@@ -152,7 +153,7 @@ class Kage(Synthesizer):
             )
             if not known.interactions:
                 marginals += measure_columns(curator, curator.remaining)
-                known = replace(known, columns=NoisyColumns.of(marginals, rows))
+                known = replace(known, columns=NoisyColumns.of(marginals, rows, trees_of(curator.schema)))
             progress("fitting again", 0.7)
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
@@ -165,7 +166,7 @@ class Kage(Synthesizer):
         shares = self._shares(domain)
         progress("measuring columns", 0.0)
         marginals = measure_columns(curator, shares["columns"] * curator.total)
-        columns = NoisyColumns.of(marginals, curator.public_rows())
+        columns = NoisyColumns.of(marginals, curator.public_rows(), trees_of(curator.schema))
         if not pairs:
             codes = {n: np.arange(domain.size(n)) for n in domain}
             return Looks(marginals, Gathered(domain, columns, codes, dict.fromkeys(domain, 0)), (), None, 0.0)
@@ -173,7 +174,10 @@ class Kage(Synthesizer):
         progress("looking at pairs", 0.1)
         typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
         ordinary, most = ordered_codes(curator.schema, domain), self._most(domain)
-        groups = {n: merge(columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], most=most) for n in domain}
+        groups = {
+            n: merge(columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], tree=columns.trees.get(n, ()), most=most)
+            for n in domain
+        }
         # merged for want of room, codes of an ordered column need not be neighbours any more
         ordered = {
             n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()

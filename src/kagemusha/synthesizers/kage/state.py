@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.kage.corrected import corrected
 from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
+from kagemusha.synthesizers.kage.tree import Tree, shrunk_to_siblings
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
@@ -33,9 +34,12 @@ class NoisyColumns:
     noisy: Mapping[str, FloatArray]
     sigma: Mapping[str, float]
     total: float
+    trees: Mapping[str, Tree] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, marginals: Sequence[NoisyMarginal], rows: int | None) -> NoisyColumns:
+    def of(
+        cls, marginals: Sequence[NoisyMarginal], rows: int | None, trees: Mapping[str, Tree] | None = None
+    ) -> NoisyColumns:
         """Measurements of the same column are combined by inverse variance; `rows` if the number is public."""
         weighted: dict[str, FloatArray] = {}
         precision: dict[str, float] = {}
@@ -47,11 +51,14 @@ class NoisyColumns:
         trust = {name: precision[name] / len(noisy[name]) for name in noisy}
         total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
         sigma = {name: precision[name] ** -0.5 for name in noisy}
-        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total))
+        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {})
 
     def table(self, name: str) -> FloatArray:
         """The nearest possible table of a column."""
-        return nearest_counts(self.noisy[name], self.total)
+        noisy = self.noisy[name]
+        if name in self.trees:
+            noisy = shrunk_to_siblings(noisy, self.sigma[name], self.trees[name])
+        return nearest_counts(noisy, self.total)
 
     def grouped(self, name: str, group: IntArray) -> NoisyColumn:
         """The column over groups of codes, as the fit wants it."""
@@ -92,7 +99,7 @@ class Gathered:
 
     def query(self, clique: Clique, noise: float) -> Interaction:
         """The clique's interaction, its rare codes merged for this noise in a cell."""
-        return merged_interaction(self.tables, self.groups, self.ordered, clique, noise)
+        return merged_interaction(self.tables, self.groups, self.ordered, clique, noise, self.columns.trees)
 
     def fit(self, *, max_cells: int, start: FloatArray | None = None, steps: int | None = None) -> InteractionFit:
         """The model over groups; `start` is what an earlier fit to the same columns and first interactions found.
