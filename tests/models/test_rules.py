@@ -317,3 +317,13 @@ list = "cities.csv"
     with pytest.raises(SchemaError, match="two partners"):
         Constraint("city determines country", lines=(("Paris", "FR"), ("Paris", "IT")))
     assert isinstance(schema["weight"], Real)
+
+
+def test_the_certificate_says_who_vouches_for_what():
+    confirmed = "Dr Ito, 2026-11-18, from the ward's manual"
+    columns = [Integer("x", lower=0, upper=9, confirmed=confirmed), Integer("y", lower=0, upper=9)]
+    schema = Schema(columns, constraints=[Constraint("x <= y", confirmed=confirmed)])
+    assert Schema.loads(schema.dumps()) == schema
+    table = pa.table({"x": [1, 2, 3] * 30, "y": [4, 5, 6] * 30})
+    certificate = fit(create("independent"), table, Budget(1.0, 1e-6), schema=schema).certificate
+    assert f"Public facts of x, the rule x <= y: confirmed by {confirmed}." in certificate.assumptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,28 +46,79 @@ def propose(
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
     as_json: JsonOption = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="INTERNAL: count the rows of this private table that break each rule."),
+    ] = None,
 ) -> None:
     """Say in plain words what still comes from the data and therefore breaks end-to-end privacy.
 
-    Exits with 3 while anything does.
+    Rules that contradict each other are named, the fewest that do. Exits with 3 while anything is wrong.
     """
     from kagemusha.errors import SchemaError
+    from kagemusha.models.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
+    from kagemusha.schema.laws import in_force
+    from kagemusha.schema.lint import DERIVED, OPEN, Finding
     from kagemusha.schema.lint import check as look
 
     declared = Schema.load(schema)
     findings = look(declared)
+    in_force(declared)
+    if not declared.open_facts():
+        require_consistent(declared)
+        for column, values in dead_codes(declared).items():
+            named = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
+            findings.append(Finding(column, "warning", f"the rules leave no row to {named}"))
     if as_json:
         say_json([{"column": f.column, "level": f.level, "text": f.text} for f in findings])
     else:
         for finding in findings:
             colour = {"derived": "red", "open": "red", "warning": "yellow"}[finding.level]
             say(f"[{colour}]{finding.level:<8}[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
+        levels = {f.level for f in findings}
+        for text in ([DERIVED] if "derived" in levels else []) + ([OPEN] if "open" in levels else []):
+            say(text)
+    if data is not None:
+        _count_broken(declared, data)
     derived = [f for f in findings if f.level == "derived"]
     if derived:
         raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
     if not as_json and not any(f.level == "open" for f in findings):
         say(f"{plain(schema)}: {len(declared)} columns, everything declared: a release with it is private end to end")
+
+
+def _count_broken(schema: Any, data: Path) -> None:
+    """How many rows of the private table break each rule; whoever publishes this publishes about persons."""
+    import duckdb
+
+    from kagemusha.encoding.rules import violations
+    from kagemusha.sources.rawfile import open_file
+
+    file = open_file(data)
+    with file.reading() as (connection, scan):
+        try:
+            chosen = ", ".join(f"{file.source(at)} AS v{at}" for at in range(len(file.names)))
+            table = connection.sql(f"SELECT {chosen} FROM {scan}").to_arrow_table().rename_columns(list(file.names))
+        except duckdb.Error:
+            raise UsageError(f"{data}: the table cannot be read; `kagemusha synth` says where") from None
+    say("[red]INTERNAL[/]: the numbers below are exact and about persons. Do not publish them.")
+    for rule, count in violations(table, schema).items():
+        say(f"{count:>10,} of {table.num_rows:,} rows break {plain(rule)}")
+
+
+@app.command()
+def edit(
+    schema: Annotated[Path, typer.Argument(help="The schema file (TOML), such as `schema propose` wrote.")],
+    who: Annotated[str | None, typer.Option(help="Who answers; kept in the file and shown on certificates.")] = None,
+) -> None:
+    """Go through the columns in plain words: confirm, change, drop or leave open what the draft took from the data.
+
+    Every answer is saved at once; go on later with the same command.
+    """
+    from kagemusha.cli.schema_form import Form
+
+    Form(schema, who).run()
 
 
 @app.command()

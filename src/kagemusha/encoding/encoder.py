@@ -15,7 +15,7 @@ from kagemusha.encoding.cells import Cells, arrow_of, complete, draw_cells, form
 from kagemusha.encoding.frames import build_frame, check_names, encode_series, open_frame, read_series
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.values import plains
-from kagemusha.errors import UsageError
+from kagemusha.errors import SchemaError, UsageError
 from kagemusha.schema import Column, Drop, Modelled, Schema, Surrogate
 
 
@@ -55,14 +55,15 @@ class Encoder:
             reader.close()
 
     def read(self, frame: Any) -> dict[str, Cells]:
-        """The values of every column of a table that has values, as rules see them; formulas worked out."""
+        """The values of every column of a table, real or synthetic, as rules see them; dropped ones may be absent."""
         opened = open_frame(frame)
-        check_names(opened.columns, self.schema)
+        columns = [c for c in self.schema.table_columns if isinstance(c, Modelled)]
+        lacking = [c.name for c in columns if c.name not in opened.columns]
+        if lacking:
+            raise SchemaError(f"the table lacks column {lacking[0]!r} that the schema declares")
         reader = TextReader()
         try:
-            return {
-                c.name: read_series(opened, c, reader) for c in self.schema.table_columns if isinstance(c, Modelled)
-            }
+            return {c.name: read_series(opened, c, reader) for c in columns}
         finally:
             reader.close()
 

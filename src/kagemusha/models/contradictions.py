@@ -10,7 +10,7 @@ from kagemusha.errors import SchemaError
 from kagemusha.models.wall import Wall
 from kagemusha.models.walls import bounds, walls_of
 from kagemusha.models.witness import reached, witness
-from kagemusha.schema import Measured, Schema
+from kagemusha.schema import Labelled, Measured, Schema
 from kagemusha.schema.constraints import Constraint, Equation, Inequality
 from kagemusha.schema.laws import in_force, substituted
 
@@ -44,13 +44,13 @@ def contradiction(schema: Schema) -> tuple[Constraint, ...]:
 
 
 def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
-    """Values that the rules leave to no row at all: of each column with rules and few codes, their names."""
+    """Values that the rules leave to no row at all: of each column of few labels, their names."""
     rules = in_force(schema)
     walls = walls_of(schema.with_constraints(*rules))
     found: dict[str, list[str]] = {}
     for column in schema.modelled:
         touching = reached({column.name}, walls)
-        if not touching or column.size > most:
+        if not touching or column.size > most or not isinstance(column, Labelled):
             continue
         names = sorted({name for wall in touching for name in wall.clique})
         for code in range(column.size):

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from kagemusha.errors import SchemaError
 from kagemusha.schema.columns import Column, Drop
 from kagemusha.schema.labels import Boolean, Category, compatible
-from kagemusha.schema.lint import looks_like_identifier
+from kagemusha.schema.lint import looks_like_identifier, looks_like_names
 from kagemusha.schema.measured import EXACT
 from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.temporal import Date, Datetime, Moment
 
 FEW_CATEGORIES = 256
 FEW_NUMBERS = 64
+FEW_CODES, FEWEST_NUMBERS = 5, 20
+FEW_VALUES = 12
+MANY_CODES = 10_000
 BINS = 32
 
 # Words that stand for a missing value in a column of numbers or dates.
@@ -30,6 +35,10 @@ FORMATS = (
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0)?")
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+CODE = re.compile(r"[A-Z]{1,3}[0-9]{1,4}[A-Z]?(\.[0-9A-Z]{1,4})?|[0-9]{3,8}")
+"""How codes look of which there are many: ICD-10, postcodes, industries."""
+
+PERSONS = "names of persons"
 MIXED = "values of mixed or nested types"
 NOTHING = "no value seen"
 NAMES = "many different texts: an identifier or free text"
@@ -70,6 +79,8 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     said_gaps = gaps or len(words) < len(distinct)
     if not words:
         return _drop(name, NOTHING)
+    if looks_like_names(name):
+        return _drop(name, PERSONS)  # names are never listed in a draft
     if set(words) == {"true", "false"}:
         return Boolean(name, missing=said_gaps, derived=("kind", "missing"))
     form = _format_of(words)
@@ -78,17 +89,65 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
         return _moments(name, moments, said_gaps, form, timed="%H" in form)
     if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:
         return _drop(name, REPEATS)
+    if looks_like_codes(name) and FEW_NUMBERS < len(words) <= MANY_CODES and all(map(CODE.fullmatch, words)):
+        return _codes(name, words, said_gaps)
     if all(map(WHOLE.fullmatch, words)):
         return _numbers(name, [float(word) for word in words], said_gaps, all_distinct=len(words) == rows)
     if all(map(REAL.fullmatch, words)) and not any(re.match(r"[+-]?0[0-9]", word) for word in words):
         decimals = max(len(word.partition(".")[2]) for word in words)
-        return _reals(name, [float(word) for word in words], said_gaps, decimals)
+        return _reals(name, [float(word) for word in words], said_gaps, decimals, rows=rows)
+    mixed = _numbers_and_codes(name, words, said_gaps)
+    if mixed is not None:
+        return mixed
     values = [text for text in distinct if text]
+    if FEW_CATEGORIES < len(values) <= min(MANY_CODES, rows // 4) and all(map(CODE.fullmatch, values)):
+        return _codes(name, values, said_gaps)
     if len(values) > min(FEW_CATEGORIES, max(20, rows // 4)):
         return _drop(name, NAMES)
     derived = ("kind", "categories", "missing")
     missing = gaps or len(values) < len(distinct)
     return Category(name, categories=compatible(sorted(values)), missing=missing, derived=derived)
+
+
+def looks_like_codes(name: str) -> bool:
+    """Whether a column's name says that its numbers are codes, not amounts."""
+    return re.search(r"(?i)(^|[_\W])(icd\w*|post_?code|zip(_?code)?|plz|naics|sic|nace|isco|code)$", name) is not None
+
+
+def _codes(name: str, values: Sequence[str], gaps: bool) -> Category:
+    """Many codes, grouped by how they begin."""
+    levels = (1, 3) if values[0][0].isalpha() else (2,)
+    marks = ("kind", "categories", "levels", "missing")
+    return Category(name, categories=compatible(sorted(values)), levels=levels, missing=gaps, derived=marks)
+
+
+def _numbers_and_codes(name: str, words: list[str], gaps: bool) -> Column | None:
+    """A column of numbers among which a few other words stand ("N" for not done); None if it is something else."""
+    codes = [word for word in words if not REAL.fullmatch(word)]
+    numbers = [word for word in words if REAL.fullmatch(word)]
+    if not 1 <= len(codes) <= FEW_CODES or len(numbers) < FEWEST_NUMBERS:
+        return None
+    drafted = _texts(name, numbers, len(numbers) + 1, gaps)
+    if not isinstance(drafted, Integer | Real):
+        return None
+    try:
+        special = (*codes, *drafted.special)
+        return replace(drafted, special=special, derived=tuple(dict.fromkeys([*drafted.derived, "special"])))
+    except SchemaError:
+        return None
+
+
+def _sentinels(numbers: Sequence[float]) -> list[float]:
+    """Numbers that stand for something else: 999 or -1, far from all others."""
+    distinct = sorted(set(numbers))
+    found = []
+    if len(distinct) > FEWEST_NUMBERS // 2:
+        top, low = distinct[-1], distinct[0]
+        if re.fullmatch(r"9{2,8}", f"{top:g}") and top - distinct[-2] > distinct[-2] - distinct[0]:
+            found.append(top)
+        if re.fullmatch(r"-1|-9{1,8}", f"{low:g}") and distinct[1] >= 0 and (low < -1 or distinct[1] > 0):
+            found.append(low)
+    return found
 
 
 def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | None = None) -> Column:
@@ -98,6 +157,8 @@ def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | N
         return _drop(name, NOTHING)
     if not all(number == math.floor(number) for number in finite):
         return _reals(name, finite, gaps, _decimals(finite))
+    special = tuple(int(number) for number in _sentinels(finite))
+    finite = [number for number in finite if number not in special]
     low, high = min(finite), max(finite)
     if all_distinct is None:
         all_distinct = len(set(finite)) == len(numbers)
@@ -108,18 +169,27 @@ def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | N
         return _drop(name, NUMBERS)
     lower, upper = (int(end) for end in _rounded_out(low, high))
     bins = BINS if upper - lower >= FEW_NUMBERS else None
-    derived = ("kind", "lower", "upper", "missing")
-    return Integer(name, lower=lower, upper=upper, bins=bins, missing=gaps, derived=derived)
+    derived = ("kind", "lower", "upper", "missing", *(["special"] if special else []))
+    return Integer(name, lower=lower, upper=upper, bins=bins, special=special, missing=gaps, derived=derived)
 
 
-def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int) -> Column:
+def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int, *, rows: int | None = None) -> Column:
     finite = [number for number in numbers if abs(number) < 1e300]
     if not finite:
         return _drop(name, NOTHING)
-    lower, upper = _rounded_out(min(finite), max(finite))
+    special = tuple(int(n) if n == int(n) else n for n in _sentinels(finite))
+    finite = [number for number in finite if number not in special]
     shown = decimals if decimals <= 8 else None
+    few = sorted(set(finite))
+    if 2 <= len(few) <= FEW_VALUES and (rows or len(finite)) >= 20 * len(few):
+        marks = ("kind", "values", "missing", *(["special"] if special else []))
+        return Real(name, values=tuple(few), special=special, missing=gaps, derived=marks)
+    lower, upper = _rounded_out(min(finite), max(finite))
     derived = ("kind", "lower", "upper", "missing", *(["decimals"] if shown is not None else []))
-    return Real(name, lower=lower, upper=upper, bins=BINS, decimals=shown, missing=gaps, derived=tuple(derived))
+    derived = (*derived, *(["special"] if special else []))
+    return Real(
+        name, lower=lower, upper=upper, bins=BINS, decimals=shown, special=special, missing=gaps, derived=tuple(derived)
+    )
 
 
 def _decimals(numbers: Sequence[float]) -> int:

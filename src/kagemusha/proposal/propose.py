@@ -8,6 +8,7 @@ from typing import Any
 
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
+from kagemusha.proposal.guesses import with_guesses
 from kagemusha.schema.columns import Column
 from kagemusha.schema.schema import Schema
 from kagemusha.sources.engine import shielded
@@ -26,8 +27,8 @@ def propose(table: Any, *, rows: int = ROWS) -> Schema:
     if isinstance(table, str | PathLike):
         file = open_file(table)
         columns = _file_columns(file, min(rows, CELLS // len(file.names) + 1))
-        return Schema(draft_column(name, values) for name, values in columns)
-    return Schema(_frame_drafts(table, rows))
+        return with_guesses(Schema(draft_column(name, values) for name, values in columns))
+    return with_guesses(Schema(_frame_drafts(table, rows)))
 
 
 def propose_kinds(table: Any, *, rows: int = ROWS) -> Schema:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kagemusha.schema.columns import Modelled
+from kagemusha.schema.constraints import Inequality
 from kagemusha.schema.labels import Category
 from kagemusha.schema.measured import Measured
 from kagemusha.schema.numeric import Real
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.spelling import number_of
+from kagemusha.schema.temporal import Moment
 
 MANY_VALUES = 10_000
 MANY_BINS = 256
@@ -44,9 +46,16 @@ def check(schema: Schema) -> list[Finding]:
         if column.derived:
             findings.append(Finding(column.name, "derived", _derived_text(column.derived)))
     for fact in schema.open_facts():
-        text = f"{fact.field} is not declared: declare it, or give private discovery a share of the budget"
+        text = f"{fact.field} is not declared"
         findings.append(Finding(fact.column, "open", text))
     findings += _unit_findings(schema)
+    if not schema.open_facts():
+        findings += _order_texts(schema)
+    guesses = [rule.rule for rule in schema.constraints if rule.guess]
+    if guesses:
+        rules = ", ".join(guesses)
+        text = f"guessed from names, not in force ({rules}): take away `guess` from those that hold, delete the rest"
+        findings.append(Finding("rules", "warning", text))
     for column in schema.modelled:
         if _NUMBER.fullmatch(column.name):
             findings.append(Finding(column.name, "warning", _HEADLESS))
@@ -62,6 +71,16 @@ def check(schema: Schema) -> list[Finding]:
 
 
 _IDENTIFIER = re.compile(r"(?i)(^|[_\W])(id|nr|no|number|mrn|ssn|key|uuid|pid|patient|person|subject|case)$|ID$|Id$")
+
+
+_NAMES = re.compile(
+    r"(?i)(^|[_\W])((first|last|sur|family|given|middle|full|patient|person)[ _-]?)?names?$|surname|Name$"
+)
+
+
+def looks_like_names(name: str) -> bool:
+    """Whether a column's name says that it holds names of persons."""
+    return _NAMES.search(name) is not None
 
 
 def looks_like_identifier(name: str) -> bool:
@@ -83,12 +102,34 @@ def _unit_findings(schema: Schema) -> list[Finding]:
     return [Finding(c.name, "warning", text.format(c.name)) for c in named[:1]]
 
 
+DERIVED = (
+    "While a field is listed under `derived` the release is not private end to end: write what is publicly known instead, "
+    "and remove the field from `derived` (`kagemusha schema edit` asks for one after the other)"
+)
+OPEN = "What is not declared: declare it, or give private discovery a share of the budget (`synth --discover 0.05`)"
+"""What `check` says once, below the columns concerned."""
+
+
 def _derived_text(fields: tuple[str, ...]) -> str:
-    return (
-        f"taken from the data and confirmed by nobody: {', '.join(fields)}. While a field is listed under "
-        "`derived` the release is not private end to end; write what is publicly known instead, and remove the "
-        "field from `derived`"
-    )
+    return f"taken from the data and confirmed by nobody: {', '.join(fields)}"
+
+
+def _order_texts(schema: Schema) -> list[Finding]:
+    """Orders of dates that no difference explains: doubles obey, but how far apart the dates are is lost in the bins."""
+    found = []
+    for rule in schema.constraints:
+        law = rule.law
+        if rule.guess or not isinstance(law, Inequality) or len(law.factors) != 2:
+            continue
+        first, second = sorted(law.factors, key=lambda name: -law.factors[name])
+        columns = (schema[first], schema[second])
+        if all(isinstance(c, Moment) and c.name in schema.domain for c in columns):
+            text = (
+                f"doubles will obey {rule.rule!r}, but how far apart the two are is known to a bin only: declare a column "
+                f'with formula = "{second} - {first}" and replaces = "{second}" to keep their difference'
+            )
+            found.append(Finding(second, "warning", text))
+    return found
 
 
 def _size_texts(size: int, column: object) -> list[str]:

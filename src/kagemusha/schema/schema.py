@@ -137,6 +137,17 @@ class Schema:
         """Facts of the domain that nobody has declared."""
         return tuple(Fact(column.name, field) for column in self.modelled for field in column.open_fields)
 
+    def vouchers(self) -> tuple[str, ...]:
+        """Who confirmed what, and from which source, a sentence for each; certificates show them."""
+        said: dict[str, list[str]] = {}
+        for column in self.columns:
+            if column.confirmed is not None:
+                said.setdefault(column.confirmed, []).append(column.name)
+        for rule in self.constraints:
+            if rule.confirmed is not None and not rule.guess:
+                said.setdefault(rule.confirmed, []).append(f"the rule {rule.rule}")
+        return tuple(f"Public facts of {', '.join(what)}: confirmed by {who}." for who, what in said.items())
+
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
         changed = _replace(self[name], **changes)

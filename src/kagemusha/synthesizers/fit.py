@@ -133,7 +133,7 @@ def fit(
         created=datetime.now(UTC).date().isoformat(),
         unit_column=declared.unit.column,
         ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
-    ).with_assumptions(synthesizer.remarks(source.domain, budget))
+    ).with_assumptions([*synthesizer.remarks(source.domain, budget), *source.schema.vouchers()])
     return Model(
         generator=walled(fitted.generator, source.schema),
         schema=source.schema,

@@ -1,0 +1,125 @@
+"""`schema edit` and `schema check`, as a custodian meets them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from kagemusha.cli.app import app
+from kagemusha.cli.schema_form import in_words
+from kagemusha.schema import Category, Drop, Integer, Real, Schema
+
+ROWS = 400
+
+
+@pytest.fixture
+def draft(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    came = rng.integers(18262, 18600, ROWS)
+    lines = ["patient_id,name,admission,discharge,sex,lab,score,dose,icd"]
+    for i in range(ROWS):
+        lab = "N" if i % 9 == 0 else "9999" if i % 31 == 0 else f"{rng.gamma(2, 4):.1f}"
+        day, out = (np.datetime64(int(d), "D") for d in (came[i], came[i] + i % 7))
+        icd = f"{'ABC'[i % 3]}{i % 25:02d}.{i % 2}"
+        lines.append(
+            f"P{i % 150},Ada {i % 90},{day},{out},{'FM'[i % 2]},{lab},{i % 60 if i % 40 else 999},{(i % 3) / 2},{icd}"
+        )
+    (tmp_path / "v.csv").write_text("\n".join(lines) + "\n")
+    found = CliRunner().invoke(app, ["schema", "propose", "v.csv"])
+    assert found.exit_code == 0, found.output
+    return tmp_path / "v.toml"
+
+
+def test_the_draft_sees_names_sentinels_codes_and_orders(draft):
+    schema = Schema.load(draft)
+    assert isinstance(schema["name"], Drop)
+    assert "Ada" not in draft.read_text()
+    assert isinstance(schema["patient_id"], Drop)
+    lab, score, dose = schema["lab"], schema["score"], schema["dose"]
+    assert isinstance(lab, Real)
+    assert lab.special == ("N", 9999)
+    assert lab.upper < 200
+    assert isinstance(score, Integer)
+    assert (score.special, score.upper) == ((999,), 60)
+    assert isinstance(dose, Real)
+    assert dose.values == (0.0, 0.5, 1.0)
+    assert [rule.rule for rule in schema.constraints if rule.guess] == ["admission <= discharge"]
+    assert isinstance(schema["icd"], Category)
+
+
+def test_check_says_each_thing_once(draft):
+    told = CliRunner().invoke(app, ["schema", "check", str(draft)])
+    assert told.exit_code != 0
+    plain = re.sub(r"\s+", " ", told.output)
+    assert plain.count("not private end to end") == 1
+    assert plain.count("admission <= discharge") == 1
+
+
+def test_a_conversation_confirms_changes_and_remembers_who(draft):
+    columns = [c.name for c in Schema.load(draft) if c.derived]
+    answers = ["Dr Ito"]
+    for name in columns:
+        if name == "sex":
+            answers += ["c", "F, M, X", "the admission form"]
+        elif name == "lab":
+            answers += ["c", "0", "500", "N, 9999", "the laboratory's manual"]
+        elif name == "icd":
+            answers += ["o"]
+        elif name == "dose":
+            answers += ["nonsense", "d", "not needed"]
+        else:
+            answers += ["y", "general knowledge"]
+    answers += ["y", "the calendar"]
+    told = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="\n".join(answers) + "\n")
+    assert told.exit_code == 0, told.output
+    schema = Schema.load(draft)
+    assert not schema.derived_facts()
+    sex, lab = schema["sex"], schema["lab"]
+    assert isinstance(sex, Category)
+    assert sex.categories == ("F", "M", "X")
+    assert isinstance(lab, Real)
+    assert (lab.lower, lab.upper, lab.special) == (0, 500, ("N", 9999))
+    assert lab.confirmed is not None
+    assert lab.confirmed.startswith("Dr Ito, 20")
+    assert lab.confirmed.endswith("from the laboratory's manual")
+    assert isinstance(schema["dose"], Drop)
+    assert [str(fact) for fact in schema.open_facts()] == ["icd.categories"]
+    (rule,) = schema.constraints
+    assert not rule.guess
+    assert rule.confirmed is not None
+    assert "the calendar" in rule.confirmed
+    again = CliRunner().invoke(app, ["schema", "edit", str(draft)])
+    assert "nothing is left to confirm" in again.output
+
+
+def test_stopping_keeps_every_answer(draft):
+    before = len(Schema.load(draft).derived_facts())
+    told = CliRunner().invoke(app, ["schema", "edit", str(draft), "--who", "A"], input="d\nan id\nq\n")
+    assert told.exit_code == 0, told.output
+    assert len(Schema.load(draft).derived_facts()) == before - 1
+
+
+def test_contradictions_and_broken_rows_are_told(tmp_path):
+    path = tmp_path / "s.toml"
+    schema = Schema([Integer("a", lower=0, upper=9), Integer("b", lower=0, upper=9)], constraints=["a < b", "b < a"])
+    schema.save(path)
+    told = CliRunner().invoke(app, ["schema", "check", str(path)])
+    assert told.exit_code != 0
+    assert "no row can obey them together" in str(told.exception)
+    schema.with_constraints("a < b").save(path)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,1\n4,4\n")
+    told = CliRunner().invoke(app, ["schema", "check", str(path), "--data", str(tmp_path / "t.csv")])
+    assert told.exit_code == 0, told.output
+    assert "INTERNAL" in told.output
+    assert "2 of 3 rows break a < b" in told.output
+
+
+def test_columns_in_words():
+    assert in_words(Integer("x", lower=0, upper=9, special=(99,), missing=True)) == (
+        "It is a whole number from 0 to 9, in 10 steps; 99 stand for something else; values may be missing."
+    )
+    assert in_words(Real("x", values=(1.5, 2))) == "It is one of the numbers 1.5, 2."
