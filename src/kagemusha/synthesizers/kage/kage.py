@@ -175,7 +175,9 @@ class Kage(Synthesizer):
         typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
         ordinary, most = ordered_codes(curator.schema, domain), self._most(domain)
         groups = {
-            n: merge(columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], tree=columns.trees.get(n, ()), most=most)
+            n: merge(
+                columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], tree=columns.trees.get(n, ()), most=most
+            )
             for n in domain
         }
         # merged for want of room, codes of an ordered column need not be neighbours any more
