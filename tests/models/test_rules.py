@@ -14,11 +14,11 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.rules import holds, violations
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.graphical import MarkovField
+from kagemusha.models.by_drawing import draw_until
 from kagemusha.models.conditions import read_where
 from kagemusha.models.contradictions import contradiction, dead_codes, require_consistent
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.markov import MarkovGenerator
-from kagemusha.models.by_drawing import draw_until
 from kagemusha.models.stream import stream
 from kagemusha.models.walled import walled
 from kagemusha.models.walls import walls_of
