@@ -166,7 +166,7 @@ def test_check_warns_of_huge_domains():
     assert "1,001 bins" in texts["i"]
     assert "decimals" in texts["r"]
     assert "only one code" in texts["one"]
-    assert "not private end to end" in texts["b"]
+    assert "confirmed by nobody" in texts["b"]
     assert "'250' and '250.00' are one number" in texts["icd"]
 
 
