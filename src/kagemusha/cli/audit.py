@@ -27,7 +27,9 @@ def audit(
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(help="Table to audit on: three, pair, lone, numbers or mixed; by default the method's worst."),
+        typer.Option(
+            help="Table to audit on: three, pair, lone, numbers, corners or mixed; by default the method's worst."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the same runs again.")] = 0,
     as_json: JsonOption = False,
