@@ -30,7 +30,7 @@ class AIM(Adaptive):
 
     `noise` is "gaussian" or "laplace" (at equal ρ). `accounting` is "zcdp", or "pure" for δ = 0, which needs Laplace noise:
     costs are then sums of ε, not of ρ. `weights` is "variance" (the fit weighs a measurement by 1/σ²) or
-    "paper" (by 1/σ, as the paper prints it; the error of pairs is 7 to 10 % larger). Others as `Adaptive`.
+    "paper" (by 1/σ, as the paper prints it; the error of pairs is 5 to 10 % larger at ε = 1). Others as `Adaptive`.
     """
 
     name: ClassVar[str] = "aim"
