@@ -22,8 +22,8 @@ from kagemusha.models.markov import TRADED, MarkovGenerator
 from kagemusha.models.model import Condition, Model, checked_rows
 from kagemusha.progress import Progress, silent
 
-CODES = 1 << 23
-"""Codes of a chunk, 64 MB; what they are decoded to takes about twice as much."""
+CODES = 1 << 22
+"""Codes of a chunk, 32 MB; what they are decoded to takes about twice as much."""
 
 FEWEST, MOST_JOBS = 1 << 16, 4
 

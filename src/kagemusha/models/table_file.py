@@ -134,7 +134,7 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
     feed = _Feed(tables, safe)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect(config={"memory_limit": "1GB", "temp_directory": ""}) as connection:
+        with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
             connection.execute("SET enable_progress_bar = false")
             connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
             # DuckDB quotes only what needs it, as most spreadsheets and the original files do

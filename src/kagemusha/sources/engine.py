@@ -26,7 +26,7 @@ def connect() -> Iterator[Any]:
     """
     import duckdb
 
-    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "memory_limit": "1GB"}
+    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "memory_limit": "512MB"}
     with (
         TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
         duckdb.connect(config={**config, "temp_directory": folder}) as connection,
