@@ -9,7 +9,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, dot
 
-MEMORY = 20
+MEMORY, FEWEST, KEPT = 20, 6, 1 << 22
+"""Steps that are remembered, and at least how many; in between, so many that they hold this many numbers."""
 DECREASE = 1e-4
 """A step must bring this share of the decrease its slope promises."""
 
@@ -32,7 +33,9 @@ def lbfgs(
     value, gradient = function(x)
     calls = 1
     values = [value]
-    pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)
+    pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(
+        maxlen=int(np.clip(KEPT // len(start), FEWEST, MEMORY)) if len(start) else MEMORY
+    )
     while calls < max_calls and gradient.any():
         if calls > WINDOW and values[-1 - WINDOW] - value < progress:
             break

@@ -101,6 +101,9 @@ class Pairs:
 ORDERS = ((1.0, None), (0.5, None), (1.0, 0.5), (1.0, 0.0))
 """Greedy orders: pairs by error over price to this power; the second, if any, for a spanning tree that comes first."""
 
+MANY = 2000
+"""With more pairs only every other order is tried: it takes seconds."""
+
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8)
 """Tried for columns."""
 
@@ -127,7 +130,7 @@ def _best_order(
     pairs: Pairs, tree: Callable[[int], Callable[[Clique], bool]], limits: Sequence[int], outside: float
 ) -> Choice:
     best, scaled = Choice((), (), 1.0, math.inf), math.inf
-    for order in ORDERS:
+    for order in ORDERS if len(pairs.cliques) <= MANY else ORDERS[:: len(ORDERS) // 2]:
         for step, limit in enumerate(limits):
             found, complete = _best_prefix(pairs, tree(limit), order, limit, outside)
             if found.predicted * (1 + WORTH) ** step < scaled:

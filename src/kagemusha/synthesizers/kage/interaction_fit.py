@@ -60,7 +60,7 @@ class _Problem:
         shapes = [c.values.shape for c in columns] + [i.values.shape for i in interactions]
         sizes = np.array([int(np.prod(shape)) for shape in shapes])
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        self.size = int(starts[-1])
+        self.size, self.total = int(starts[-1]), total
         tables = [start + np.arange(size) for start, size in zip(starts, sizes[: len(columns)], strict=False)]
         for start, one in zip(starts[len(columns) :], interactions, strict=False):
             tables.append(start + np.ravel_multi_index(np.ix_(*one.query.groups), one.query.shape))
@@ -83,8 +83,9 @@ class _Problem:
 
     @property
     def progress(self) -> float:
-        """The gain below which going on is not worth a pass: next to the squared noise of all parameters."""
-        return float(np.clip(ENOUGH * ((self.ridge / STIFFNESS) ** 2).sum(), 3e-5, 3e-4))
+        """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to one record."""
+        floor = float(np.clip(1 / self.total, 1e-6, 3e-5))
+        return float(np.clip(ENOUGH * ((self.ridge / STIFFNESS) ** 2).sum(), floor, 3e-4))
 
     def centred(self, flat: FloatArray) -> FloatArray:
         """Interactions without their smaller marginals."""

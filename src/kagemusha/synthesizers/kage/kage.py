@@ -193,7 +193,7 @@ class Kage(Synthesizer):
         pairs = self._pairs(domain)
         shares = self._shares(domain)
         cells = min(self.max_cells, tree_cells(domain, pairs) if len(domain) <= 40 else self.max_cells)
-        seconds = 0.5 + 6e-7 * cells + 1.2e-3 * len(pairs)
+        seconds = 0.5 + 2e-6 * cells + 1.2e-3 * len(pairs)
         steps = [
             ("columns", shares["columns"]),
             ("dependence of pairs", shares["scores"]),
