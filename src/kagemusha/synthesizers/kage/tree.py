@@ -13,10 +13,10 @@ Tree = Sequence[IntArray]
 """For each level, fine ones first, the group of every code."""
 
 
-def trees_of(schema: Schema) -> Mapping[str, Tree]:
+def trees_of(schema: Schema | None) -> Mapping[str, Tree]:
     """The trees of the columns that have one."""
     found: dict[str, Tree] = {}
-    for column in schema.modelled:
+    for column in schema.modelled if schema is not None else ():
         if isinstance(column, Category) and (levels := column.tree()):
             found[column.name] = [np.unique(level, return_inverse=True)[1].astype(np.int64) for level in levels[::-1]]
     return found
