@@ -17,6 +17,7 @@ from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
+from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.protocol import Fitted, Synthesizer
 
@@ -47,7 +48,16 @@ class Spy:
     codes: np.ndarray
     charged: list[Event]
     reads: list[Read] = field(default_factory=list)
-    schema: Any = None
+
+    @property
+    def schema(self) -> Schema:
+        """Labels without order or trees, as many as the domain has codes."""
+        return Schema(
+            [
+                Category(name, categories=tuple(map(str, range(size))), out_of_domain="clip")
+                for name, size in zip(self.domain.names, self.domain.sizes, strict=True)
+            ]
+        )
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         self.reads.append(Read(tuple(cliques), len(self.charged)))

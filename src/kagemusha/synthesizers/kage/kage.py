@@ -251,9 +251,9 @@ class Kage(Synthesizer):
         return choose(pairs, lambda limit: GrowingTree(known.coarse, min(limit, room)).add, LIMITS, beyond=beyond)
 
 
-def ordered_codes(schema: Schema | None, domain: Domain) -> dict[str, int]:
+def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
     """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
-    columns = {c.name: c for c in schema.modelled} if schema is not None else {}
+    columns = {c.name: c for c in schema.modelled}
     return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}
 
 
