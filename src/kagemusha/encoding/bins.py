@@ -16,6 +16,10 @@ def code_type(size: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.int32)
 
 
+LISTED = 1 << 16
+"""Whole numbers between the bounds of a column up to which their codes are listed."""
+
+
 def own_codes(column: Measured) -> bool:
     """Whether every whole number of the domain is its own code."""
     return column.whole and column.points is None and column.ordinary == int(column.high) - int(column.low) + 1
@@ -25,11 +29,16 @@ def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]
     """Codes of numbers on the column's axis; `missing` marks those that are no number."""
     kind = code_type(column.size)
     outside = (numbers < column.low) | (numbers > column.high) if column.out_of_domain == "missing" else None
-    if own_codes(column):
+    own = own_codes(column)
+    if own or (column.whole and column.high - column.low < LISTED):
         clipped = np.clip(numbers, column.low, column.high)
         if missing.any():
             clipped[missing] = column.low
-        codes: Codes = (np.floor(clipped) - column.low).astype(kind)
+        codes: Codes = (np.floor(clipped) - column.low).astype(kind if own else np.int64)
+        if not own:
+            # a list of the codes of all whole numbers is faster than a search among the bins
+            listed = np.arange(int(column.low), int(column.high) + 1)
+            codes = np.searchsorted(column.starts[1:], listed, side="right").astype(kind)[codes]
     else:
         codes = np.searchsorted(column.starts[1:], numbers, side="right").astype(kind)
     if outside is not None:
