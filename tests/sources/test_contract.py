@@ -166,7 +166,11 @@ def test_every_value_has_its_own_code_everywhere(said: str, stored: tuple[Any, d
 @pytest.mark.parametrize("kind", ["postgres", pytest.param("spark", marks=pytest.mark.slow)])
 def test_all_declarations_in_one_table(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Every stored type under every declaration, in few scans: wider than one query may be."""
-    pairs = [(name, said) for said in DECLARED for name in STORED]
+    saids, names = list(DECLARED), list(STORED)
+    if kind == "spark":  # its planner takes a second for each column of many bins
+        saids = ["labels", "numbers", "truth", "binned", "real", "day", "month"]
+        names = ["text", "float", "decimal", "date", "timestamp", "zoned"]
+    pairs = [(name, said) for said in saids for name in names]
     table = pa.table({f"{name} {said}": arrow()[name] for name, said in pairs})
     schema = Schema([DECLARED[said](f"{name} {said}") for name, said in pairs])
     where, place = store(kind, table, request, tmp_path)

@@ -51,6 +51,7 @@ class Nigao(Synthesizer):
     default, since at ε = 1 it has not won on any table (docs/decisions/101).
     """
 
+    reads_records: ClassVar[bool] = True
     name: ClassVar[str] = "nigao"
     summary: ClassVar[str] = "our own, for images and many numbers: class means, leading directions, class covariances"
     accounting: ClassVar[Accounting] = Accounting.GDP
