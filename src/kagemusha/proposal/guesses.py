@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import permutations
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kagemusha.schema.columns import Column
 from kagemusha.schema.constraints import Constraint
@@ -25,24 +25,56 @@ ORDERS = (
 PLACES = (("postcode|postal|zip", "city|town"), ("city|town", "country"), ("postcode|postal|zip", "country|state"))
 
 
+MOST = 100
+"""Guesses of each kind: nobody reads more, and a table of ten thousand columns must not make a hundred million."""
+
+
 def with_guesses(schema: Schema) -> Schema:
     """The draft with the rules that its names suggest, each marked as a guess."""
-    return schema.with_constraints(*(Constraint(rule, guess=True) for rule in dict.fromkeys(_rules(schema))))
+    rules = [*_orders(schema.modelled), *_places(schema.modelled)]
+    return schema.with_constraints(*(Constraint(rule, guess=True) for rule in dict.fromkeys(rules)))
 
 
-def _rules(schema: Schema) -> Iterator[str]:
-    for first, second in permutations(schema.modelled, 2):
-        if _comparable(first, second):
-            for small, large in ORDERS:
-                pair = re.search(small, first.name, re.I), re.search(large, second.name, re.I)
-                general = "." in (small, large) and not isinstance(first, Moment)
-                if all(pair) and not general and _alike(first.name, second.name, small, large):
-                    yield f"{_name(first)} <= {_name(second)}"
-                    break
-        if all(isinstance(c, Category | Boolean) for c in (first, second)):
-            for given, told in PLACES:
-                if re.search(given, first.name, re.I) and re.search(told, second.name, re.I):
-                    yield f"{_name(first)} determines {_name(second)}"
+def _orders(columns: Sequence[Column]) -> Iterator[str]:
+    """Each pattern looks at a name once; only columns whose names fit are put side by side."""
+    found: dict[tuple[int, int], str] = {}
+    for small, large in ORDERS:
+        general = "." in (small, large)
+        later: dict[str, list[int]] = {}
+        for at, column in _matching(columns, large, general):
+            later.setdefault(_stem(column.name, small, large, large), []).append(at)
+        pairs = (
+            (one, other)
+            for one, column in _matching(columns, small, general)
+            for other in later.get(_stem(column.name, small, large, small), ())
+            if one != other and _comparable(column, columns[other])
+        )
+        for one, other in islice(pairs, MOST):
+            found.setdefault((one, other), f"{_name(columns[one])} <= {_name(columns[other])}")
+    yield from (found[pair] for pair in sorted(found)[:MOST])
+
+
+def _places(columns: Sequence[Column]) -> Iterator[str]:
+    labels = [c for c in columns if isinstance(c, Category | Boolean)]
+    pairs = (
+        (first, second)
+        for given, told in PLACES
+        for _, first in _matching(labels, given)
+        for _, second in _matching(labels, told)
+        if first is not second
+    )
+    yield from (f"{_name(first)} determines {_name(second)}" for first, second in islice(pairs, MOST))
+
+
+def _matching(columns: Sequence[Column], pattern: str, moments: bool = False) -> list[tuple[int, Column]]:
+    """Columns whose names fit, with their places; a pattern that fits all is for dates alone."""
+    fits = re.compile(pattern, re.I).search
+    return [(i, c) for i, c in enumerate(columns) if fits(c.name) and (not moments or isinstance(c, Moment))]
+
+
+def _stem(name: str, small: str, large: str, pattern: str) -> str:
+    """What two names must share: pulse_min and pulse_max. Admission, birth and death need no more than their word."""
+    return "" if "." in (small, large) or "admi" in small else re.sub(pattern, "", name, flags=re.I)
 
 
 def _comparable(first: Column, second: Column) -> bool:
@@ -50,13 +82,6 @@ def _comparable(first: Column, second: Column) -> bool:
     if isinstance(first, Moment) and isinstance(second, Moment):
         return first.unit not in ("Y", "M") and second.unit not in ("Y", "M")
     return isinstance(first, numbers) and isinstance(second, numbers)
-
-
-def _alike(first: str, second: str, small: str, large: str) -> bool:
-    """Numbers are put in order only if their names differ in these words alone: pulse_min and pulse_max."""
-    if "." in (small, large) or "admi" in small:
-        return True
-    return re.sub(small, "", first, flags=re.I) == re.sub(large, "", second, flags=re.I)
 
 
 def _name(column: Column) -> str:
