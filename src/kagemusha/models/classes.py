@@ -49,7 +49,8 @@ class ClassGenerator(ByDrawing):
 
     def features(self, classes: IntArray, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
         """Features of records of these classes, block by block."""
-        step = max(1, _BLOCK // max(1, self.means.shape[1]))
+        # each row of a block gets its class's factor, a square matrix
+        step = max(1, _BLOCK // max(1, self.means.shape[1], self.basis.shape[1] ** 2))
         for begin in range(0, len(classes), step):
             rows = slice(begin, min(begin + step, len(classes)))
             whose = classes[rows]

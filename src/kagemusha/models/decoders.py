@@ -94,7 +94,8 @@ class DecoderGenerator(ByDrawing):
         codes = np.empty((rows, len(self.domain)), dtype=np.int64)
         whose = rng.choice(len(self.shares), rows, p=self.shares)
         widest = max(max(m.shape[0] for m in part.matrices) for part in self.parts)
-        step = max(1, _BLOCK // widest)
+        # each row of a block gets its component's factor, a square matrix
+        step = max(1, _BLOCK // max(widest, *(part.means.shape[1] ** 2 for part in self.parts)))
         for p, part in enumerate(self.parts):
             mine = np.flatnonzero(whose == p)
             for begin in range(0, len(mine), step):

@@ -34,7 +34,7 @@ SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how uneven
 columns are."""
 
-UNDER_WAY = 3
+UNDER_WAY = 6
 """Chunks of doubles that are drawn, decoded and written at the same time, in memory."""
 
 COLUMN_KEPT = 0.27
