@@ -19,14 +19,19 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def connect() -> Iterator[Any]:
+def connect(columns: int = 0) -> Iterator[Any]:
     """A DuckDB in memory that touches nothing but the files it is told to read.
 
-    What does not fit into its memory it writes to a folder that only this user may enter, gone afterwards.
+    What does not fit into its memory (half a gigabyte, and a little for each of `columns`, which a reader holds side by side)
+    it writes to a folder that only this user may enter, gone afterwards.
     """
     import duckdb
 
-    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "memory_limit": "512MB"}
+    config = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "memory_limit": f"{512 + columns // 8}MB",
+    }
     with (
         TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
         duckdb.connect(config={**config, "temp_directory": folder}) as connection,
@@ -58,6 +63,8 @@ def _explain(message: str) -> str:
         return f"{where or 'the file '}is not UTF-8 text; convert the file to UTF-8"
     if "unterminated quote" in message:
         return f"{where or 'the file '}has a quotation mark that is not closed or is followed by more text"
+    if message.startswith("Out of Memory"):
+        return "too little memory to read the file"
     if "aximum line size" in message:
         return f"{where or 'a line '}is longer than 2 MB"
     return "the file is damaged or is not of the format its name says"

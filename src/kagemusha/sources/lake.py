@@ -114,7 +114,7 @@ class DuckTable:
         """A DuckDB with the database attached."""
         if file_stamp(self.path) != self.stamp:
             raise DataError(f"{self.path}: the database changed while it was being read; open it again")
-        with connect() as connection:
+        with connect(len(self.names)) as connection:
             shielded(self.path, lambda: _attach(connection, self.path))
             columns = ", ".join(f"c{i}" for i in range(len(self.names)))
             yield connection, f"data.{_name(self.place[0])}.{_name(self.place[1])} AS raw({columns})"

@@ -36,7 +36,7 @@ class RawFile:
         """A DuckDB, and the FROM clause that reads the file in it; a CSV is read as text, every column."""
         self.check_unchanged()
         columns = ", ".join(f"c{i}" for i in range(len(self.names)))
-        with connect() as connection, self._readable() as path:
+        with connect(len(self.names)) as connection, self._readable() as path:
             if "milliseconds" in self.stored:
                 connection.register("whole_file", _with_milliseconds(self.path, self.stored))
             table = "whole_file" if "milliseconds" in self.stored else self._reader(path)
