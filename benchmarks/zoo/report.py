@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
+from calibration import Point, drawing, summary
 from run import METHODS, RESULTS
 
 from tables import ZOO
@@ -30,7 +31,7 @@ def means(lines: list[dict[str, str]]) -> Means:
     for line in lines:
         if line["status"] == "ok":
             groups[line["table"], line["epsilon"], line["method"]].append(line)
-    numbers = (*WAYS, "auc", "fit_cpu", "sample_cpu", "megabytes", "plan_seconds", "plan_megabytes")
+    numbers = (*WAYS, "auc", "fit_cpu", "sample_cpu", "megabytes", "plan_seconds", "plan_megabytes", "predicted")
     return {
         key: {"runs": len(found)}
         | {n: float(np.mean([float(line[n]) for line in found])) for n in numbers if found[0][n]}
@@ -43,6 +44,7 @@ def _cells(found: Means, table: str, epsilon: str) -> list[str]:
     kage = found[table, epsilon, "kage"]
     ratios = [f"{kage[way] / min(o[way] for o in others):.2f}" for way in WAYS]
     aim = found.get((table, epsilon, "aim"), {})
+    ratios.insert(0, f"{kage['one'] / aim['one']:.2f}" if aim else "–")
     auc = [f"{x['auc']:.3f}" if "auc" in x else "" for x in (kage, aim)]
     cpu = [f"{x['fit_cpu']:.1f}" if x else "–" for x in (kage, aim)]
     return [
@@ -68,6 +70,49 @@ def _summary(found: Means, keys: list[tuple[str, str]]) -> list[str]:
     return lines
 
 
+def _against_aim(found: Means, keys: list[tuple[str, str]]) -> list[str]:
+    """One-way error and AUC beside AIM's alone, where AIM has a line."""
+    lines = []
+    halves = {e.name: e.half for e in ZOO}
+    for half in ("test", "train"):
+        both = [
+            (found[t, e, "kage"], found[t, e, "aim"]) for t, e in keys if halves[t] == half and (t, e, "aim") in found
+        ]
+        if not both:
+            continue
+        ratios = np.array([kage["one"] / aim["one"] for kage, aim in both])
+        sentence = (
+            f"One-way error over AIM's ({half}): at most 1.1 on {np.mean(ratios <= 1.1):.0%} of {len(ratios)}, worst {ratios.max():.2f}, "
+            f"geometric mean {math.exp(np.log(ratios).mean()):.2f}."
+        )
+        aucs = np.array([(kage["auc"], aim["auc"]) for kage, aim in both if "auc" in kage and "auc" in aim])
+        if len(aucs):
+            sentence += f" AUC: {aucs[:, 0].mean():.3f} against {aucs[:, 1].mean():.3f} ({len(aucs)})."
+        lines += [sentence, ""]
+    return lines
+
+
+def _calibration(found: Means, keys: list[tuple[str, str]]) -> list[str]:
+    """Predicted against actual two-way error; nothing where no line has a prediction."""
+    halves = {e.name: e.half for e in ZOO}
+    kages = [(table, epsilon, found[table, epsilon, "kage"]) for table, epsilon in keys]
+    points = [Point(t, halves[t], e, k["predicted"], k["two"]) for t, e, k in kages if k.get("predicted", 0) > 0]
+    if not points:
+        return []
+    where = RESULTS.with_name("zoo-predicted.svg")
+    where.write_text(drawing(points))
+    return [
+        "## What kage expects of its pairs",
+        "",
+        "When it chooses what to measure, kage predicts the mean error of all pairs from released numbers alone (`Model.expected`).",
+        "",
+        *summary(points),
+        "",
+        f"![predicted against actual]({where.name})",
+        "",
+    ]
+
+
 def main() -> None:
     with RESULTS.open() as file:
         lines = list(csv.DictReader(file))
@@ -88,10 +133,12 @@ def main() -> None:
         "",
         *_summary(found, keys),
         "",
+        *_against_aim(found, keys),
+        *_calibration(found, keys),
     ]  # fmt: skip
-    head = "| table | ε | runs | 1-way | 2-way | 3-way | ÷ 1-way | ÷ 2-way | ÷ 3-way | AUC | aim's | fit CPU s | aim's | sampling | MB | planned s |"
+    head = "| table | ε | runs | 1-way | 2-way | 3-way | 1-way ÷ aim's | ÷ 1-way | ÷ 2-way | ÷ 3-way | AUC | aim's | fit CPU s | aim's | sampling | MB | planned s |"
     for half in ("test", "train"):
-        page += [f"## {half}", "", head, "|" + " --- |" * 16]
+        page += [f"## {half}", "", head, "|" + " --- |" * 17]
         page += [
             "| " + " | ".join(_cells(found, *key)) + " |"
             for key in keys

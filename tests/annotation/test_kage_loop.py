@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kagemusha.annotation.desk import SimulatedDesk
 from kagemusha.annotation.guide import LEAST, importance
 from kagemusha.annotation.judges import ForestTrainer
-from kagemusha.annotation.kage_rounds import topped_up
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent
@@ -24,6 +23,7 @@ from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.kage import Kage
+from kagemusha.synthesizers.kage.instalments import topped_up
 
 from .people import SCHEMA, oracle, settings, table
 

@@ -83,6 +83,7 @@ ARGUMENTS = [
     (("--rows", 0), "rows"),
     (("--schema", "missing.toml"), "missing.toml"),
     (("--adjacency", "swap"), "adjacency"),
+    (("--target", "sexx"), "did you mean 'sex'"),
 ]
 
 

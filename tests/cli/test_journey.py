@@ -38,6 +38,8 @@ def test_from_a_csv_to_a_verified_release(run_process, patients: Path, tmp_path:
     run_process("verify", "doubles", "--ledger", "kagemusha-ledger.db")
     run_process("sample", "doubles/model.kage", "--rows", 50, "--out", "more.parquet")
     assert (tmp_path / "more.parquet").exists()
+    run_process("sample", "doubles", "--rows", 50, "--out", "again.csv")  # the folder of the release will do
+    assert (tmp_path / "again.csv").exists()
     for path in [*folder.iterdir(), tmp_path / "kagemusha-ledger.db"]:
         assert b"CANARY" not in path.read_bytes(), f"a real value in {path.name}"
 

@@ -24,6 +24,7 @@ DECLARED = [
     Category("x", categories=(True, False, "other"), out_of_domain="clip"),
     Category("x", categories=("a", "b", "other"), missing=True),
     Category("x", categories=tuple(f"v{i}" for i in range(3000))),
+    Category("x", categories=("a", "1", "2", "20", "t", "-"), levels=(1, 2), missing=True),
     Boolean("x"),
     Boolean("x", missing=True),
     Boolean("x", missing=True, out_of_domain="clip"),

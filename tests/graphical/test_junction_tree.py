@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import ModelTooLarge
-from kagemusha.graphical import GrowingTree, candidate_cells, junction_tree, tree_cells
+from kagemusha.graphical import GrowingTree, candidate_cells, candidates_within, junction_tree, tree_cells
 from kagemusha.graphical.junction_tree import triangulation
 from kagemusha.schema.domain import Domain
 
@@ -133,6 +133,16 @@ def test_a_growing_tree_takes_what_candidate_cells_allows(columns, limit):
         fits = candidate_cells(domain, taken, [clique])[0] <= limit
         assert growing.add(clique) is fits
         taken += [clique] if fits else []
+
+
+@pytest.mark.parametrize("limit", [0, 60.5, 200, 1000, 10**5, 2.0**70])
+@pytest.mark.parametrize("columns", [1, 2, 6, 12, 70])
+def test_candidates_within_a_limit_are_those_whose_cells_are(columns, limit):
+    rng = np.random.default_rng(columns)
+    domain = random_domain(columns, 6, rng)
+    base, candidates = random_cliques(domain, columns, rng), random_cliques(domain, 60, rng)
+    expected = [cells <= limit for cells in candidate_cells(domain, base, candidates)]
+    assert candidates_within(domain, base, candidates, limit) == expected
 
 
 def test_a_growing_tree_keeps_what_it_starts_from_whatever_its_size():

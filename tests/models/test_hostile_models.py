@@ -123,6 +123,7 @@ def test_an_honest_model_comes_back(model: Model, saved: Path) -> None:
     np.testing.assert_array_equal(again.scores.values, model.scores.values)
     assert all(np.array_equal(again.scores.groups[n], g) for n, g in model.scores.groups.items())
     assert [r.clique for r in again.trace] == [r.clique for r in model.trace]
+    assert again.expected == model.expected is not None
     rows = model.sample_codes(50, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(again.sample_codes(50, rng=np.random.default_rng(0)), rows)
 

@@ -39,6 +39,14 @@ def test_more_work_takes_longer_and_more_room() -> None:
     ]
 
 
+@pytest.mark.parametrize("rows", [5_000, 200_000, 400_000, 3_000_000])
+def test_trades_of_rows_are_part_of_drawing_and_have_an_end(rows: int) -> None:
+    many, few = ({p.name: p.seconds for p in told(schema(n, 4), rows).phases} for n in (40, 20))
+    drawing = "drawing and writing doubles"
+    assert many[drawing] > 1.5 * few[drawing]
+    assert many[drawing] < 10 + 2e-5 * rows
+
+
 def test_the_error_does_not_saturate() -> None:
     errors = [told(schema(20, 32), 5_000, epsilon).error for epsilon in (0.03, 0.3, 3.0, 30.0)]
     assert errors == sorted(errors, reverse=True)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from kagemusha.marginals import Marginal
+from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.queries import scores
 from kagemusha.queries.scores import FARTHEST, L1Error
 
 
@@ -26,3 +28,22 @@ def test_scores_of_any_size_keep_their_sensitivity(penalty: float, estimate: flo
     assert moved <= score.reach.added.each
     assert np.abs(one).max() <= FARTHEST
     assert one[1] == -FARTHEST or penalty < 1e30
+
+
+@pytest.mark.parametrize("batch", [1, 7, 30, 1 << 18])
+def test_scores_are_the_same_however_tables_are_put_together(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "BATCH", batch)
+    rng = np.random.default_rng(0)
+    shapes = [(3,), (2, 4), (40,), (1,), (5, 5), (2, 3, 2)]
+    counts = [rng.integers(0, 100, shape) for shape in shapes]
+    estimates = [rng.exponential(50, shape) for shape in shapes]
+    weights, penalties = rng.uniform(1, 5, len(shapes)), rng.uniform(0, 50, len(shapes))
+    cliques = [tuple("abc"[: len(shape)]) for shape in shapes]
+    score = L1Error(cliques, estimates, weights=weights, penalties=penalties)
+    found = score.values([Marginal(clique, c) for clique, c in zip(cliques, counts, strict=True)])
+    for value, c, e, w, p in zip(found, counts, estimates, weights, penalties, strict=True):
+        steps = max(1, round(w / weights.max() * 4096))
+        units = sum(
+            abs(int(a) * UNITS_PER_COUNT - round(b * UNITS_PER_COUNT)) for a, b in zip(c.flat, e.flat, strict=True)
+        )
+        assert value == steps * (units - round(p * UNITS_PER_COUNT))

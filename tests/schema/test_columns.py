@@ -107,7 +107,7 @@ def test_integer_bins_share_the_numbers_evenly():
         (lambda: Integer("i", dtype="int32"), ["dtype", "int64"]),
         (lambda: Integer("i", lower=0, upper=9, dtype=8), ["dtype", "8", "int8"]),
         (lambda: Category("c", categories=(1, 300), out_of_domain="clip", dtype="int8"), ["dtype", "int16"]),
-        (lambda: Category("c", categories=(1, 2), dtype="int8"), ["dtype", "whole numbers", "other"]),
+        (lambda: Category("c", categories=(1, 2), other="x", dtype="int8"), ["dtype", "whole numbers", "other"]),
         (lambda: Category("c", dtype="int8"), ["dtype", "open"]),
         (lambda: Date("d", lower="1600-01-01", upper="2020-01-01", dtype="timestamp[ns]"), ["dtype", "date32"]),
         (lambda: Date("d", lower="1950-01-01", upper="2020-01-01", format="%Y", dtype="date32"), ["dtype", "format"]),

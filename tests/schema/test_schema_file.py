@@ -48,6 +48,21 @@ def test_file_and_json_say_the_same():
     assert Schema.from_json(SCHEMA.to_json()) == SCHEMA
 
 
+def test_a_target_is_a_column_of_the_model():
+    aimed = SCHEMA.with_target("income")
+    assert Schema.loads(aimed.dumps()) == aimed
+    assert Schema.from_json(aimed.to_json()) == aimed
+    assert aimed.digest() != SCHEMA.digest()
+    assert aimed.with_unit(Unit("id", 2)).replace("age", bins=6).with_constraints().confirm().target == "income"
+    assert aimed.with_target(None) == SCHEMA
+    with pytest.raises(SchemaError, match=r"target: column 'incme' is not in the schema; did you mean 'income'\?"):
+        SCHEMA.with_target("incme")
+    with pytest.raises(SchemaError, match="target: column 'note' is not in the model"):
+        SCHEMA.with_target("note")
+    with pytest.raises(SchemaError, match="target: the name of a column is needed"):
+        Schema.loads(SCHEMA.dumps().replace("version = 1", "version = 1\ntarget = 3"))
+
+
 def test_save_and_load(tmp_path):
     SCHEMA.save(tmp_path / "s.toml")
     assert Schema.load(tmp_path / "s.toml").digest() == SCHEMA.digest()

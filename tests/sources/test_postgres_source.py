@@ -70,6 +70,15 @@ def test_a_table_that_grows_while_we_read_is_one_table(postgres: Postgres, peopl
     assert again.fingerprint() != source.fingerprint()
 
 
+def test_a_closed_source_holds_nothing_and_answers_nothing(postgres: Postgres, people: psycopg.Connection) -> None:
+    with opened(postgres) as source:
+        assert source.rows() == 900
+    people.execute("SET lock_timeout = 200")
+    people.execute("ALTER TABLE people ADD COLUMN late integer")  # waits for a lock while a source lives
+    with pytest.raises(DataError, match="closed; open it again"):
+        source.count([("n",)])
+
+
 def test_a_column_cannot_be_dropped_while_we_read(postgres: Postgres, people: psycopg.Connection) -> None:
     source = opened(postgres)
     people.execute("SET lock_timeout = 200")

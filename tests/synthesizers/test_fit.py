@@ -44,6 +44,19 @@ def test_a_file_is_one_data_set_however_it_is_opened(tmp_path: Path) -> None:
         fit(SIMPLE, source, BUDGET, ledger=ledger, key="another")
 
 
+def test_the_target_of_the_schema_is_every_methods_own() -> None:
+    aimed = SCHEMA.with_target("sex")
+    for method in ("kage", "aim", "aim-gdp"):
+        told = fit(create(method), people(), BUDGET, schema=aimed, simulation=0).certificate.parameters
+        assert told["target"] == "sex", method
+        said = fit(create(method, target="age"), people(), BUDGET, schema=aimed, simulation=0).certificate.parameters
+        assert said["target"] == "age", "what the method was told goes first"
+    assert "target" not in fit(create("mst"), people(), BUDGET, schema=aimed, simulation=0).certificate.parameters
+    assert create("nigao").aimed(aimed).target == "sex"  # type: ignore[attr-defined]
+    many = Schema([*SCHEMA, Category("town", categories=tuple(map(str, range(500))))], target="town")
+    assert create("nigao").aimed(many).target is None, "so many codes are no classes"  # type: ignore[attr-defined]
+
+
 def test_two_files_never_share_their_answers(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path / "l.db")
     rows = []

@@ -188,7 +188,7 @@ def test_merged_codes_come_back_in_proportion() -> None:
     rng = np.random.default_rng(0)
     country = np.where(rng.random(20_000) < 0.9, 0, rng.integers(1, 40, 20_000))
     codes = np.stack([country, (rng.random(20_000) < np.where(country == 0, 0.7, 0.4)).astype(np.int64)], 1)
-    generator = run(create("kage"), domain, codes, Budget(0.5, 1e-9)).fitted.generator
+    generator = run(create("kage"), domain, codes, Budget(0.2, 1e-9)).fitted.generator
     assert isinstance(generator, MarkovGenerator)
     assert generator.hidden == ("country (group)",)
     assert generator.domain == domain

@@ -12,8 +12,8 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction, combined
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage import kage as kage_module
-from kagemusha.synthesizers.kage.choice import MOST, candidate_triples, choose_triples
 from kagemusha.synthesizers.kage.interaction_fit import NoisyColumn, fit_interactions
+from kagemusha.synthesizers.kage.triple_choice import MOST, candidate_triples, choose_triples
 from kagemusha.synthesizers.registry import create
 
 DOMAIN = Domain(("a", "b", "c", "d"), (2, 2, 2, 3))

@@ -22,7 +22,7 @@ import numpy as np
 
 from kagemusha.annotation.guide import importance
 from kagemusha.annotation.weights import Weights
-from kagemusha.arrays import Codes, FloatArray
+from kagemusha.arrays import Codes
 from kagemusha.graphical import GrowingTree
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import PairScores, Round
@@ -30,6 +30,7 @@ from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.reach import UNITS_PER_COUNT
 from kagemusha.queries.interactions import NoisyInteraction, combined
 from kagemusha.release.curator import Curator
+from kagemusha.synthesizers.kage.instalments import topped_up
 from kagemusha.synthesizers.kage.kage import LIMITS, Kage, Looks
 from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
 from kagemusha.synthesizers.protocol import Fitted
@@ -139,25 +140,3 @@ class KageRounds:
         self._tree = GrowingTree(now.coarse, room, [m.query.clique for m in now.interactions])
         self._model = now.generator(fit)
         return self._model
-
-
-def topped_up(had: dict[int, float], wanted: dict[int, float], cost: float) -> dict[int, float]:
-    """How to split `cost` so that all that was spent comes nearest to the shares `wanted`: nobody gives anything back.
-
-    The lowest level L with Σ max(0, L·wanted − had) = cost, found by leaving out those that have had more than their share.
-    """
-    places = sorted(wanted, key=lambda i: had.get(i, 0.0) / wanted[i])
-    shares: FloatArray = np.cumsum([wanted[i] for i in places])
-    before: FloatArray = np.cumsum([had.get(i, 0.0) for i in places])
-    levels = (cost + before) / shares
-    reached = np.array([had.get(i, 0.0) / wanted[i] for i in places])
-    # the first so many are below the level that they would share, the next one is not
-    count = int(np.flatnonzero(levels > reached)[-1]) + 1
-    level = float(levels[count - 1])
-    raw = {i: level * wanted[i] - had.get(i, 0.0) for i in places[:count]}
-    scale = cost / sum(raw.values())
-    return {i: x * scale for i, x in raw.items() if x > LEAST_PART * cost}
-
-
-LEAST_PART = 1e-6
-"""Smaller parts of an instalment are not worth a question."""

@@ -23,6 +23,7 @@ from kagemusha.annotation.votes import bald
 from kagemusha.annotation.weights import Weights
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
+from kagemusha.models.doubles import Doubles
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -247,7 +248,8 @@ class _Run:
         """A pool of doubles, and labels for those that tell most."""
         if quota < 1:
             return
-        drawn = model.sample(max(self.settings.pool, 2 * quota), rng=self.rng)
+        # people are asked about doubles as a release would show them
+        drawn = Doubles(self.curator.schema, model).codes(max(self.settings.pool, 2 * quota), rng=self.rng)
         held = self.rng.permutation(len(drawn))[: round(self.settings.held * quota)]
         self.desk.begin(number if not last else number + 1, drawn, np.asarray(held), quota)
         vectors = self.vectors(list(self.desk.pool().T))

@@ -102,7 +102,9 @@ def explanatory(schema: Schema, label: str) -> Schema:
     if label not in schema.names:
         return schema
     kept = [Drop(column.name) if column.name == label else column for column in schema.columns]
-    return Schema(kept, schema.unit, [rule for rule in schema.constraints if label not in rule.columns])
+    rules = [rule for rule in schema.constraints if label not in rule.columns]
+    weight = schema.weight if schema.weight is not None and schema.weight.column != label else None
+    return Schema(kept, schema.unit, rules, weight=weight)
 
 
 def run_rounds(

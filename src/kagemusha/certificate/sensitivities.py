@@ -37,6 +37,8 @@ _SUMS = ("added", "exchanged", "entries")
 FACTS: Mapping[str, tuple[str, ...]] = {
     "counts": ("columns",),
     "values": ("columns",),
+    "weighted-counts": ("columns", "weight", "most"),
+    "broken-rules": ("rules",),
     "interaction": ("columns", "shape"),
     **dict.fromkeys(_SCORES.values(), ("candidates",)),
     "weighted-l1-error": ("candidates",),
@@ -134,6 +136,18 @@ def _impossible(kind: str, facts: Mapping[str, Fact], schema: Schema | None) -> 
         sizes = [schema.domain.size(str(name)) for name in names]
         inside = all(isinstance(n, int) and 1 <= n <= size for n, size in zip(shape, sizes, strict=True))
         return "" if inside else "more groups than the schema has codes"
+    if kind == "weighted-counts":
+        weight, steps = schema.weight, schema.weights
+        same = (
+            weight is not None
+            and steps is not None
+            and facts["weight"] == weight.column
+            and facts["most"] == steps.most
+        )
+        return "" if same else "not the weights of this schema"
+    if kind == "broken-rules":
+        asked = len({rule.rule for rule in schema.constraints if not rule.guess})
+        return "" if facts["rules"] == asked else "not as many rules as the schema has in force"
     if kind == "first-moments" and facts != first_moment_facts(features_of(schema)):
         return "not the sums of this schema's features"
     if kind == "generated-rows" and facts != generation_facts(features_of(schema)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kagemusha.schema import Schema
+
 # `verify` looks for these sentences, so a format never changes its own: new words need a new format
 DECLARED = (
     "The schema (columns, categories, bounds, bins) was declared from public knowledge, not read off this table.",
@@ -46,3 +48,20 @@ FLOATING = (
     "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "
     "of processors leave doubt.",
 )
+
+WEIGHTED = (
+    "Survey weights: the column {column!r} says how many people of the population a record stands for, at most {upper:g}. It is "
+    "protected as any other value of a record is, and a weighted count has noise for the largest weight. The promise is about the "
+    "people in the table, the sample. It says nothing of people of the population who were not asked: the table holds no record of "
+    "theirs, and what holds for a group of them can be learned from others. Nothing is claimed from the sample having been drawn at "
+    "random. A weight counts as part of its own record alone: where weights were adjusted to the sample (raking, "
+    "post-stratification), one person's answers also moved the weights of others, and that is not covered.",
+)
+
+
+def weighted(schema: Schema) -> tuple[str, ...]:
+    """What a certificate says of survey weights; nothing where none are declared."""
+    if schema.weight is None:
+        return ()
+    upper = getattr(schema[schema.weight.column], "high", 0.0)
+    return tuple(sentence.format(column=schema.weight.column, upper=upper) for sentence in WEIGHTED)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kagemusha.certificate import sentences
 from kagemusha.certificate.beside import file_checks, released_schema
 from kagemusha.certificate.certificate import FIRST_FORMAT, FORMAT, SECOND_FORMAT, Certificate, canonical
 from kagemusha.certificate.check import Check as Check
@@ -118,6 +119,7 @@ def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Sch
         _sensitivity_check(certificate, schema),
         _assumptions_check(certificate),
         *([] if schema is None else [_unit_check(certificate, schema)]),
+        *([] if schema is None or schema.weight is None else [_weight_check(certificate, schema)]),
     ]
 
 
@@ -243,3 +245,9 @@ def _unit_check(certificate: Certificate, schema: Schema) -> Check:
     stated = (certificate.promised.rows, certificate.unit_column)
     same = stated == (schema.unit.max_rows, schema.unit.column)
     return Check("unit", same, "is that of the schema" if same else "is not that of the schema")
+
+
+def _weight_check(certificate: Certificate, schema: Schema) -> Check:
+    """Where the schema declares survey weights, the certificate says what is protected."""
+    told = set(sentences.weighted(schema)) <= set(certificate.assumptions)
+    return Check("survey weights", told, "what is protected is said" if told else "what is protected is not said")

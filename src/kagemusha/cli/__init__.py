@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn
 
 
-class _Stopped(BaseException):
+class Stopped(BaseException):
     """Ctrl-C; not an Exception, so that nothing on the way up mistakes it for a failure."""
 
 
@@ -19,7 +19,7 @@ def main() -> None:
 
     def stop(number: int, _: Any) -> NoReturn:
         asked.append(number)
-        raise _Stopped
+        raise Stopped
 
     signal.signal(signal.SIGINT, stop)  # before anything heavy is imported
     try:

@@ -23,6 +23,7 @@ from kagemusha.cli import (
     schema,
     sign,
     synth,
+    totals,
     verify,
 )
 from kagemusha.version import __version__
@@ -68,6 +69,7 @@ app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
 app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
+app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("annotate")(annotate.annotate)

@@ -84,7 +84,7 @@ def evaluate(
             synthetic,
             declared,
             model=loaded,
-            targets=target or (),
+            targets=target or ([] if declared.target is None else [declared.target]),
             models=learner or NAMES,
             queries=query or (),
             kmax=degree,

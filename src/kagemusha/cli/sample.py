@@ -13,7 +13,9 @@ from kagemusha.errors import UsageError
 
 
 def sample(
-    model: Annotated[Path, typer.Argument(help="A model file (model.kage).", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(help="A model file (model.kage), or the folder of a release.", show_default=False)
+    ],
     out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.", show_default=False)],
     rows: Annotated[
         int | None, typer.Option(help="How many doubles; by default as many as the table had people.")
@@ -45,7 +47,7 @@ def sample(
         raise UsageError("--where is empty; leave it out to draw from everybody")
     kind = out.suffix.lower().removeprefix(".")
     require_csv(kind, spreadsheet_safe)
-    loaded = load_model(model)
+    loaded = load_model(model / "model.kage" if model.is_dir() else model)
     with progress_bar(quiet=as_json) as progress:
         drawn = stream(loaded, rows, rng=np.random.default_rng(seed), where=where, progress=progress)
         written = write_tables(drawn, out, safe=spreadsheet_safe)
@@ -54,6 +56,8 @@ def sample(
     group = None if where is None else drawn_group(loaded, where)
     if as_json:
         told = None if group is None else {"people": group.size, "off by at most": group.error}
+        if told is not None and group is not None and group.population is not None:
+            told["people of the population"] = group.population
         say_json({"file": str(out), "group": told, "rows": written})
     else:
         say(f"{plain(out)}: {written:,} doubles")

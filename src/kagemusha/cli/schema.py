@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from kagemusha.cli.options import JsonOption
+from kagemusha.cli.asking import CapOption, DatasetOption, KeyOption, Payment
+from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, LedgerOption, Policy, TableOption
 from kagemusha.cli.output import plain, say, say_json
 from kagemusha.errors import UsageError
 
@@ -47,14 +48,32 @@ def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],
     as_json: JsonOption = False,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", help="INTERNAL: count the rows of this private table that break each rule."),
+        str | None,
+        typer.Option(
+            "--data",
+            help="Count the rows of this private table that break each rule: with --epsilon as a charged question, without it "
+            "exactly, which is INTERNAL and stands in the ledger as a read without protection if there is one.",
+        ),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="What the question to --data may cost, such as 0.1.", show_default=False),
+    ] = None,
+    delta: Delta = 1e-9,
+    adjacency: AdjacencyOption = "add-remove",
+    table: TableOption = None,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    policy: Policy = "default",
+    cap: CapOption = None,
+    key: KeyOption = "",
 ) -> None:
     """Say in plain words what still comes from the data and therefore breaks end-to-end privacy.
 
-    Rules that contradict each other are named, the fewest that do. Exits with 3 while anything is wrong.
+    Rules that contradict each other are named, the fewest that do, and what a column of survey weights means is explained. Exits
+    with 3 while anything is wrong.
     """
+    from kagemusha.cli.schema_rules import count_exactly, count_noisily
     from kagemusha.errors import SchemaError
     from kagemusha.models.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
@@ -62,6 +81,8 @@ def check(
     from kagemusha.schema.lint import DERIVED, OPEN, Finding
     from kagemusha.schema.lint import check as look
 
+    if data is None and any(given is not None for given in (epsilon, table, cap)):
+        raise UsageError("--epsilon, --table and --cap are for --data: say which table is asked")
     declared = Schema.load(schema)
     findings = look(declared)
     in_force(declared)
@@ -70,41 +91,27 @@ def check(
         for column, values in dead_codes(declared).items():
             named = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
             findings.append(Finding(column, "warning", f"the rules leave no row to {named}"))
-    if as_json:
-        say_json([{"column": f.column, "level": f.level, "text": f.text} for f in findings])
-    else:
+    if not as_json:
         for finding in findings:
-            colour = {"derived": "red", "open": "red", "warning": "yellow"}[finding.level]
+            colour = {"derived": "red", "open": "red", "warning": "yellow", "note": "blue"}[finding.level]
             say(f"[{colour}]{finding.level:<8}[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
         levels = {f.level for f in findings}
         for text in ([DERIVED] if "derived" in levels else []) + ([OPEN] if "open" in levels else []):
             say(text)
-    if data is not None:
-        _count_broken(declared, data)
+    counted = None
+    if data is not None and epsilon is not None:
+        payment = Payment(epsilon, delta, adjacency, ledger, dataset, policy, cap, key)
+        counted = count_noisily(declared, data, table, payment, quiet=as_json)
+    elif data is not None:
+        counted = count_exactly(declared, data, table, ledger, dataset, policy, quiet=as_json)
+    if as_json:
+        listed = [{"column": f.column, "level": f.level, "text": f.text} for f in findings]
+        say_json(listed if counted is None else {"findings": listed, "rules": counted})
     derived = [f for f in findings if f.level == "derived"]
     if derived:
         raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
     if not as_json and not any(f.level == "open" for f in findings):
         say(f"{plain(schema)}: {len(declared)} columns, everything declared: a release with it is private end to end")
-
-
-def _count_broken(schema: Any, data: Path) -> None:
-    """How many rows of the private table break each rule; whoever publishes this publishes about persons."""
-    import duckdb
-
-    from kagemusha.encoding.rules import violations
-    from kagemusha.sources.rawfile import open_file
-
-    file = open_file(data)
-    with file.reading() as (connection, scan):
-        try:
-            chosen = ", ".join(f"{file.source(at)} AS v{at}" for at in range(len(file.names)))
-            table = connection.sql(f"SELECT {chosen} FROM {scan}").to_arrow_table().rename_columns(list(file.names))
-        except duckdb.Error:
-            raise UsageError(f"{data}: the table cannot be read; `kagemusha synth` says where") from None
-    say("[red]INTERNAL[/]: the numbers below are exact and about persons. Do not publish them.")
-    for rule, count in violations(table, schema).items():
-        say(f"{count:>10,} of {table.num_rows:,} rows break {plain(rule)}")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -9,24 +10,44 @@ from typing import Any
 
 import typer
 
-from kagemusha.cli.output import plain, say
+from kagemusha.cli import Stopped
+from kagemusha.cli.output import plain
+from kagemusha.cli.schema_words import in_words as in_words
+from kagemusha.cli.schema_words import tell
 from kagemusha.errors import SchemaError
-from kagemusha.schema import Category, Column, Drop, Labelled, Measured, Modelled, Schema, Surrogate
+from kagemusha.files import write_whole
+from kagemusha.schema import Category, Column, Drop, Measured, Modelled, Schema, Surrogate
 from kagemusha.schema.constraints import Constraint
-from kagemusha.schema.labels import text_of
-from kagemusha.schema.measured import open_ends
+from kagemusha.schema.fields import KINDS
 
 ANSWERS = {
-    "y": "yes, that is publicly known",
-    "c": "change it",
-    "o": "leave bounds or categories open, for private discovery",
-    "i": "an identifier: doubles get fresh ones",
-    "d": "drop the column",
-    "s": "skip, ask me later",
-    "q": "save and stop",
+    "y": ("yes", "yes, that is publicly known"),
+    "c": ("change", "change its values or bounds"),
+    "k": ("kind", "it is another kind of column"),
+    "o": ("open", "leave bounds or categories open, for private discovery (it takes a share of the budget)"),
+    "i": ("identifier", "an identifier: doubles get fresh ones"),
+    "d": ("drop", "leave the column out of the doubles"),
+    "s": ("skip", "skip, ask me later"),
+    "q": ("stop", "stop here; everything is saved"),
+}
+"""Key, short and long words of every answer."""
+
+RULE_ANSWERS = {
+    "y": ("yes", "yes, it holds for everybody: doubles will always obey"),
+    "n": ("no", "no, or not always: the guess is deleted"),
+    "s": ANSWERS["s"],
+    "q": ANSWERS["q"],
 }
 
-SOURCES = "a code list or standard, the form it was typed into, the law, a published table, general knowledge"
+SOURCES = (
+    "general knowledge",
+    "a code list or standard",
+    "the form it was typed into",
+    "the law",
+    "a published table",
+)
+
+MODELLED = tuple(kind for kind, column in KINDS.items() if issubclass(column, Modelled))
 
 
 class Form:
@@ -34,158 +55,231 @@ class Form:
 
     def __init__(self, path: Path, who: str | None) -> None:
         self.path, self.schema = path, Schema.load(path)
-        self.who, self.source = who, "general knowledge"
+        self.who, self.source = who, SOURCES[0]
+        self._explained: set[str] = set()
+        self._first = True
 
     def run(self) -> None:
         """Ask until nothing is left or the person stops; every answer is on disk before the next question."""
         waiting = [c.name for c in self.schema if c.derived]
         guesses = [rule for rule in self.schema.constraints if rule.guess]
         if not waiting and not guesses:
-            say(f"{plain(self.path)}: nothing is left to confirm")
+            tell(f"{plain(self.path)}: nothing is left to confirm")
             return
-        say(
-            f"{len(waiting)} columns and {len(guesses)} rules to look at. Write only what you would know without this table."
+        try:
+            self._ask_all(waiting, guesses)
+        except (typer.Abort, Stopped):
+            tell()
+            tell(f"Stopped. {self._left()}")
+            raise typer.Exit(130) from None
+        tell()
+        tell(self._left())
+
+    def _ask_all(self, waiting: list[str], guesses: list[Constraint]) -> None:
+        tell(
+            f"{_counted(len(waiting), 'column')} and {_counted(len(guesses), 'rule')} to look at. The draft was made from the data, so "
+            "say only what you would know without this table. Every answer is saved at once; Ctrl-C stops."
         )
-        self.who = self.who or typer.prompt("Who are you (kept in the file, shown on certificates)")
+        self.who = self.who or _prompt("Who are you (kept in the file, shown on certificates)")
         for at, name in enumerate(waiting, 1):
-            say("")
-            say(f"[bold]{at} of {len(waiting)}: {plain(name)}[/]")
+            tell()
+            tell(f"[bold]{at} of {len(waiting)}: {plain(name)}[/]")
             if not self._column(self.schema[name]):
-                break
+                return
+        for at, rule in enumerate(guesses, 1):
+            tell()
+            tell(f"[bold]Rule {at} of {len(guesses)}: {plain(rule.rule)}[/]")
+            if not self._rule(rule):
+                return
+
+    def _left(self) -> str:
+        facts = len({fact.column for fact in self.schema.derived_facts()})
+        guesses = sum(rule.guess for rule in self.schema.constraints)
+        left = [_counted(n, what) for n, what in ((facts, "column"), (guesses, "rule")) if n]
+        end = (
+            f"left to look at: {' and '.join(left)}; the same command goes on" if left else "nothing is left to confirm"
+        )
+        return f"{plain(self.path)}: saved, {end}. What a release would still lack: kagemusha schema check {plain(self.path)}"
+
+    def _choose(self, question: str, answers: dict[str, tuple[str, str]]) -> str:
+        """The key of an answer; each list of them is explained once, and whenever somebody asks with a question mark."""
+        if question not in self._explained:
+            self._explained.add(question)
+            self._explain(answers)
         else:
-            for rule in guesses:
-                if not self._rule(rule):
-                    break
-        left = len(self.schema.derived_facts())
-        end = f"{left} facts are left" if left else "nothing is left to confirm"
-        say(f"{plain(self.path)}: saved, {end}. Then: kagemusha schema check {plain(self.path)}")
+            tell(" · ".join(f"[bold]{key}[/] {short}" for key, (short, _) in answers.items()) + " · [bold]?[/] explain")
+        while True:
+            answer = _prompt(question, default="s").lower()
+            if answer[:1] in answers and answer in (answer[:1], answers[answer[:1]][0]):
+                return answer[:1]
+            if answer == "?":
+                self._explain(answers)
+            else:
+                tell(
+                    f"[yellow]{plain(answer)!s} is none of the answers.[/] Please say one of {', '.join(answers)}, or ?"
+                )
+
+    @staticmethod
+    def _explain(answers: dict[str, tuple[str, str]]) -> None:
+        for key, (_, long) in answers.items():
+            tell(f"[bold]{key}[/]  {long}", indent=2)
 
     def _column(self, column: Column) -> bool:
         """Ask about one column; False if the person stops."""
         while True:
-            say(plain(in_words(column)))
-            say(f"The draft takes this from the data: {', '.join(column.derived)}.")
-            choices = [key for key in ANSWERS if not (key == "o" and not isinstance(column, Category | Measured))]
-            for key in choices:
-                say(f"  {key}  {ANSWERS[key]}")
-            answer = typer.prompt("Is it so", default="s", show_default=False).strip().lower()[:1]
-            if answer == "q":
-                return False
-            if answer == "s":
-                return True
-            if answer in choices:
+            tell(plain(in_words(column)))
+            tell(f"Taken from the data: {', '.join(column.derived)}.")
+            answers = {
+                key: words
+                for key, words in ANSWERS.items()
+                if not (key == "o" and not isinstance(column, Category | Measured))
+                and not (key == "c" and not isinstance(column, Category | Measured))
+            }
+            answer = self._choose("Is it so", answers)
+            if answer in ("q", "s"):
+                return answer == "s"
+            try:
                 changed = self._changed(column, answer)
-                if changed is not None:
-                    self._keep(changed)
-                    return True
+                changed = replace(changed, confirmed=self._vouched(ask=answer in ("y", "c", "k")))
+                self._keep(self.schema.with_columns(changed))
+            except (SchemaError, OSError, UnicodeDecodeError) as error:
+                self._refused(error)
             else:
-                say(f"Please answer with one of {', '.join(choices)}.")
+                tell("[green]Saved.[/]")
+                return True
 
-    def _changed(self, column: Column, answer: str) -> Column | None:
+    def _changed(self, column: Column, answer: str) -> Column:
+        """The column as an answer makes it; what it cannot be is a `SchemaError`."""
         if answer == "y":
-            return replace(column, derived=(), confirmed=self._vouched())
+            return replace(column, derived=())
         if answer == "d":
-            return Drop(column.name, reason=typer.prompt("Why", default="not needed"), confirmed=self._vouched(False))
+            return Drop(column.name, reason=_prompt("Why", default="not needed"))
         if answer == "i":
-            return Surrogate(column.name, confirmed=self._vouched(False))
+            return Surrogate(column.name)
         if answer == "o" and isinstance(column, Modelled):
-            return replace(column.kind_only(), derived=(), confirmed=self._vouched(False))
+            return replace(column.kind_only(), derived=())
+        if answer == "k":
+            kind = _prompt(f"Which kind: {', '.join(MODELLED)}")
+            if kind not in MODELLED:
+                raise SchemaError(f"{kind!r} is no kind of column; say one of {', '.join(MODELLED)}")
+            gaps: Any = {"missing": getattr(column, "missing", False)}
+            column = KINDS[kind](column.name, **gaps)
         if isinstance(column, Category):
             return self._categories(column)
-        return self._bounds(column) if isinstance(column, Measured) else self._vouch_only(column)
+        return self._bounds(column) if isinstance(column, Measured) else replace(column, derived=())
 
-    def _vouch_only(self, column: Column) -> Column:
-        say("There is nothing to change but the kind; edit the file for that.")
-        return column
+    def _categories(self, column: Category) -> Column:
+        given = _prompt("All its values, separated by commas, or @FILE for a list with one a line")
+        if given.startswith("@"):
+            values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
+        else:
+            values = [value.strip() for value in given.split(",")]
+        fresh = replace(column, categories=tuple(v for v in values if v), levels=(), ancestors=(), derived=())
+        return replace(fresh, levels=column.levels)
 
-    def _categories(self, column: Category) -> Column | None:
-        given = typer.prompt("All its values, separated by commas, or @FILE for a list with one a line")
-        try:
-            if given.startswith("@"):
-                values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
-            else:
-                values = [value.strip() for value in given.split(",")]
-            fresh = replace(column, categories=tuple(v for v in values if v), levels=(), ancestors=(), derived=())
-            return replace(fresh, levels=column.levels, confirmed=self._vouched())
-        except (SchemaError, OSError, ValueError) as error:
-            say(f"[red]{plain(error)}[/]")
-            return None
-
-    def _bounds(self, column: Measured) -> Column | None:
-        fields: dict[str, Any] = {"values": None} if hasattr(column, "values") else {}
-        for field in ("lower", "upper"):
-            now = getattr(column, field)
-            fields[field] = self._number(column, typer.prompt(field, default="" if now is None else str(now)))
-        special = typer.prompt("Special values, separated by commas", default=", ".join(map(str, column.special)))
-        fields["special"] = tuple(self._special(value.strip()) for value in special.split(",") if value.strip())
-        try:
-            return replace(column, derived=(), confirmed=self._vouched(), **{**fields, "edges": None})
-        except (SchemaError, TypeError) as error:
-            say(f"[red]{plain(error)}[/]")
-            return None
-
-    @staticmethod
-    def _number(column: Measured, text: str) -> Any:
-        if column.kind in ("date", "datetime"):
-            return text
-        try:
-            return int(text) if column.kind == "integer" else float(text)
-        except ValueError:
-            return text
-
-    @staticmethod
-    def _special(text: str) -> str | int | float:
-        for kind in (int, float):
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-        return text
+    def _bounds(self, column: Measured) -> Column:
+        """Either the only numbers there are, or bounds and how they are cut."""
+        fields: dict[str, Any] = {"edges": None, "derived": ()}
+        read: Callable[[str], Any] = _whole if column.kind == "integer" else _number if column.kind == "real" else str
+        if "values" in column.fields:
+            fields |= {"values": None, "scale": None}
+            now = ", ".join(f"{value:g}" for value in column.points) if column.points is not None else ""
+            few = _prompt(
+                "The only numbers there are, separated by commas; - for any between two bounds", default=now or "-"
+            )
+            if few != "-":
+                fields |= {"values": tuple(read(v.strip()) for v in few.split(",") if v.strip())}
+                fields |= {"lower": None, "upper": None, "bins": None}
+        if fields.get("values") is None:
+            for field in ("lower", "upper"):
+                now = getattr(column, field)
+                fields[field] = read(_prompt(field.capitalize(), default="" if now is None else str(now)))
+            bins = _prompt("Bins; - for as many as there are values", default=str(getattr(column, "bins", None) or "-"))
+            fields["bins"] = None if bins == "-" else _whole(bins)
+            if "scale" in column.fields and fields["bins"] is not None:
+                scale = _prompt("Bins of equal width, or log", default=getattr(column, "scale", None) or "equal")
+                fields["scale"] = None if scale == "equal" else scale
+        special = _prompt(
+            "Special values such as N or 9999, separated by commas; - for none",
+            default=", ".join(map(str, column.special)) or "-",
+        )
+        fields["special"] = (
+            () if special == "-" else tuple(_special(v.strip()) for v in special.split(",") if v.strip())
+        )
+        return replace(column, **fields)
 
     def _rule(self, rule: Constraint) -> bool:
-        say("")
-        say(f"Does this always hold: [bold]{plain(rule.rule)}[/]? It was guessed from the names alone.")
-        answer = typer.prompt("y yes, n no, s skip, q stop", default="s", show_default=False).strip().lower()[:1]
+        """Ask about one guess; False if the person stops."""
+        tell("Does this hold for everybody? It was guessed from the names of the columns alone.")
+        answer = self._choose("Does it hold", RULE_ANSWERS)
         if answer in ("y", "n"):
             rest = [other for other in self.schema.constraints if other is not rule]
             if answer == "y":
                 rest.append(replace(rule, guess=False, confirmed=self._vouched()))
             try:
-                self.schema = self.schema.with_constraints(*rest)
-                self.schema.save(self.path)
+                self._keep(self.schema.with_constraints(*rest))
+                tell("[green]Saved.[/]")
             except SchemaError as error:
-                say(f"[red]{plain(error)}[/]")
-        return bool(answer != "q")
+                self._refused(error)
+        return answer != "q"
 
     def _vouched(self, ask: bool = True) -> str:
         """Who, when, and from which source."""
         if ask:
-            self.source = typer.prompt(f"From which public source ({SOURCES})", default=self.source)
+            if "sources" not in self._explained:
+                self._explained.add("sources")
+                listed = "  ".join(f"[bold]{at}[/] {source}" for at, source in enumerate(SOURCES, 1))
+                tell(f"From which public source? A number, or words of your own:  {listed}")
+            given = _prompt("Source", default=self.source)
+            self.source = SOURCES[int(given) - 1] if given in map(str, range(1, len(SOURCES) + 1)) else given
         return f"{self.who}, {date.today().isoformat()}" + (f", from {self.source}" if ask else "")
 
-    def _keep(self, column: Column) -> None:
-        self.schema = self.schema.with_columns(column)
-        self.schema.save(self.path)
+    def _keep(self, schema: Schema) -> None:
+        """Save the schema; what a person had written beside it is kept in a copy, since the file is written anew."""
+        if self._first and _own_comments(self.path.read_text(encoding="utf-8-sig"), self.schema.dumps()):
+            copy = self.path.with_name(f"{self.path.name}.before-edit")
+            write_whole(copy, self.path.read_bytes())
+            tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
+        self._first = False
+        schema.save(self.path)
+        self.schema = schema
+
+    @staticmethod
+    def _refused(error: Exception) -> None:
+        why = error if isinstance(error, SchemaError) else "the list cannot be read: it must be a text file in UTF-8"
+        tell(f"[red]Not saved:[/] {plain(why)}")
 
 
-def in_words(column: Column) -> str:
-    """What the schema says of a column, in a sentence."""
-    gaps = "; values may be missing" if getattr(column, "missing", False) else ""
-    if isinstance(column, Drop):
-        return f"It is left out of the doubles: {column.reason}."
-    if isinstance(column, Labelled):
-        if column.open_fields:
-            return f"It is a category whose values are not listed{gaps}."
-        labels = [text_of(label) for label in column.labels]
-        shown = ", ".join(labels[:8]) + (f", … ({len(labels):,} in all)" if len(labels) > 8 else "")
-        return f"It is one of: {shown}{gaps}."
-    if not isinstance(column, Measured):
-        return f"It is a {column.kind}: fresh identifiers take its place."
-    what = {"integer": "a whole number", "real": "a number", "date": "a date", "datetime": "a moment"}[column.kind]
-    special = f"; {', '.join(map(str, column.special))} stand for something else" if column.special else ""
-    if column.points is not None:
-        return f"It is one of the numbers {', '.join(f'{v:g}' for v in column.points)}{special}{gaps}."
-    lower, upper = getattr(column, "lower", None), getattr(column, "upper", None)
-    if open_ends(lower, upper, getattr(column, "edges", None)):
-        return f"It is {what} whose bounds are not declared{special}{gaps}."
-    return f"It is {what} from {lower} to {upper}, in {column.ordinary:,} steps{special}{gaps}."
+def _prompt(text: str, default: str | None = None) -> str:
+    return str(typer.prompt(text, default=default)).strip()
+
+
+def _own_comments(text: str, written: str) -> bool:
+    """Whether a file has lines of comment that we did not write."""
+    ours = {line.strip() for line in written.splitlines()}
+    return any(line.strip().startswith("#") and line.strip() not in ours for line in text.splitlines())
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _whole(text: str) -> Any:
+    """A whole number, or the text as it is, which the column then refuses by name."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _special(text: str) -> str | int | float:
+    whole = _whole(text)
+    number: str | int | float = whole if isinstance(whole, int) else _number(text)
+    return number

@@ -70,6 +70,16 @@ def synth(
     adjacency: AdjacencyOption = "add-remove",
     method: SuitedMethod = None,
     option: Options = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            help="A column that people will predict from the others: kage, nigao and the AIM family take special care of it. By default the "
+            'schema\'s own (target = "…").',
+            show_default=False,
+        ),
+    ] = None,
     rows: Annotated[int | None, typer.Option(help="Rows to write; by default as many as the noisy count says.")] = None,
     ledger: LedgerOption = None,
     dataset: Annotated[
@@ -144,6 +154,8 @@ def synth(
     check_rows(rows)
     check_seed(seed)
     declared = Schema.load(schema)
+    if target is not None:
+        declared = declared.with_target(target)
     method = method or suited(declared).method
     synthesizer = create(method, **parse_options(option))
     if rows is not None and synthesizer.most_rows is not None and rows > synthesizer.most_rows:

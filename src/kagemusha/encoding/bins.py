@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import Codes, IntArray
+from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.schema import Measured, Real
 
 
@@ -49,6 +49,9 @@ def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]
     return codes
 
 
+SPIKE = 3.0
+"""A bin with more than this many times the density of both neighbours stands out: a value that people prefer."""
+
 Span = tuple[NDArray[Any], NDArray[Any]]
 """For each row, the part [from, to) of its bin that values are drawn from."""
 
@@ -62,21 +65,76 @@ def spans(column: Measured, codes: IntArray) -> Span:
     return column.starts[codes], np.append(column.starts[1:], last)[codes]
 
 
-def draw(column: Measured, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None) -> NDArray[Any]:
-    """One number of each code's bin (or of the part `within` it), uniformly; codes must be ordinary."""
+def slopes(column: Measured, counts: FloatArray) -> FloatArray:
+    """For each bin the slope s of a density 1 + s·(2u − 1) over it (u from 0 to 1) that leads on to its neighbours'.
+
+    The density at an edge lies between those of the bins on both sides; every bin keeps its count. A bin that stands out from both
+    neighbours says nothing about its inside, and neither does one that holds a single number.
+    """
+    flat = np.zeros(column.ordinary)
+    if column.points is not None or column.ordinary < 3:
+        return flat
+    start, end = spans(column, np.arange(column.ordinary))
+    width = (end - start).astype(np.float64)
+    density = np.maximum(counts[: column.ordinary], 0.0) / width
+    edge = (density[:-1] * width[1:] + density[1:] * width[:-1]) / (width[:-1] + width[1:])
+    left = np.append(np.maximum(2 * density[0] - edge[0], 0.0), edge)
+    right = np.append(edge, np.maximum(2 * density[-1] - edge[-1], 0.0))
+    found = np.divide(right - left, 2 * density, out=flat, where=density > 0)
+    below, above = np.append(density[0], density[:-1]), np.append(density[1:], density[-1])
+    alone = (density > SPIKE * below) & (density > SPIKE * above)
+    return np.where(alone, 0.0, np.clip(found, -1.0, 1.0))
+
+
+def draw(
+    column: Measured,
+    codes: IntArray,
+    *,
+    rng: np.random.Generator,
+    within: Span | None = None,
+    shape: FloatArray | None = None,
+) -> NDArray[Any]:
+    """One number of each code's bin (or of the part `within` it), by the `slopes` of its `shape` or uniformly.
+
+    Codes must be ordinary.
+    """
     start, end = within or spans(column, codes)
+    places: FloatArray | None = None
+    numbers: NDArray[Any]
+    if shape is not None and column.points is None:
+        whole = spans(column, codes)
+        low, high = (up_to((edge - whole[0]) / (whole[1] - whole[0]), shape[codes]) for edge in (start, end))
+        inside = _by_slope(low + rng.random(len(codes)) * (high - low), shape[codes])
+        numbers = whole[0] + inside * (whole[1] - whole[0])
+        places = np.clip((numbers - start) / (end - start), 0.0, 1.0)
     if isinstance(column, Real):
-        return _draw_reals(column, start, end, rng)
-    numbers = rng.integers(start, end, dtype=np.int64)
+        return _draw_reals(column, start, end, rng.random(len(start)) if places is None else places)
+    if places is None:
+        numbers = rng.integers(start, end, dtype=np.int64)
+    else:
+        numbers = np.minimum(start + np.floor(places * (end - start)), end - 1).astype(np.int64)
     for special in column.special_numbers:  # what stands for something else is no number to be drawn
         hit = numbers == special
         numbers[hit] += np.where(numbers + 1 < end, 1, np.where(numbers > start, -1, 0))[hit]
     return numbers
 
 
-def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+def up_to(place: FloatArray, slope: FloatArray) -> FloatArray:
+    """The share of a bin's values below a place in it, from 0 to 1."""
+    return np.asarray((1 - slope) * place + slope * place**2)
+
+
+def _by_slope(uniform: FloatArray, slope: FloatArray) -> FloatArray:
+    """Places from 0 to 1 with the density 1 + s·(2u − 1), by its distribution function (1 − s)·u + s·u²."""
+    tilted = np.abs(slope) > 1e-6
+    s = np.where(tilted, slope, 1.0)
+    root = (np.sqrt((1 - s) ** 2 + 4 * s * uniform) - (1 - s)) / (2 * s)
+    return np.clip(np.where(tilted, root, uniform), 0.0, 1.0)
+
+
+def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], places: FloatArray) -> NDArray[Any]:
     last_inside = np.nextafter(end, -np.inf)
-    raw = np.clip(start + rng.random(len(start)) * (end - start), start, last_inside)
+    raw = np.clip(start + places * (end - start), start, last_inside)
     rounded = _rounded(raw, start, last_inside, column.shown_decimals)
     # A bin narrower than the rounding holds no rounded number: there the unrounded draw stands.
     inside = (rounded >= start) & (rounded <= last_inside)

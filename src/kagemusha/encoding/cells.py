@@ -48,12 +48,19 @@ class Cells:
         return np.where(self.codes < 0, self.numbers / scale, np.nan)
 
 
-def draw_cells(column: Modelled, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None) -> Cells:
-    """Values of codes: inside their bins (or the part `within` them) uniformly."""
+def draw_cells(
+    column: Modelled,
+    codes: IntArray,
+    *,
+    rng: np.random.Generator,
+    within: Span | None = None,
+    shape: FloatArray | None = None,
+) -> Cells:
+    """Values of codes: inside their bins by a `shape` (see `bins.draw`), in the part `within` them uniformly."""
     if not isinstance(column, Measured):
         return Cells(codes, np.zeros(len(codes)))
     extra = codes - column.ordinary
-    numbers = draw(column, np.where(extra >= 0, 0, codes), rng=rng, within=within)
+    numbers = draw(column, np.where(extra >= 0, 0, codes), rng=rng, within=within, shape=shape)
     return Cells(np.where(extra >= 0, extra, -1), numbers)
 
 

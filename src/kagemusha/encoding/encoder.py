@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import Codes, IntArray
+from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.encoding.arrow import encode_arrow, encode_plain
 from kagemusha.encoding.bins import Span
 from kagemusha.encoding.cells import Cells, arrow_of, complete, draw_cells, formula_codes, formula_inputs
@@ -98,9 +98,14 @@ class Encoder:
         return self.frame(self.draw(codes, rng=rng, within=within), like=like, first=first)
 
     def draw(
-        self, codes: NDArray[Any], *, rng: np.random.Generator, within: Mapping[str, Span] | None = None
+        self,
+        codes: NDArray[Any],
+        *,
+        rng: np.random.Generator,
+        within: Mapping[str, Span] | None = None,
+        shapes: Mapping[str, FloatArray] | None = None,
     ) -> dict[str, Cells]:
-        """The values of codes: drawn inside their bins, and worked out where a formula says them."""
+        """The values of codes: drawn inside their bins by their `shapes`, and worked out where a formula says them."""
         if codes.ndim != 2 or codes.shape[1] != len(self.domain):
             raise UsageError(f"codes need two axes and {len(self.domain)} columns, got shape {codes.shape}")
         cells: dict[str, Cells] = {}
@@ -108,7 +113,9 @@ class Encoder:
             own = codes[:, self.domain.axis(column.name)].astype(np.int64)
             if len(own) and not 0 <= own.min() <= own.max() < column.size:
                 raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")
-            cells[column.name] = draw_cells(column, own, rng=rng, within=(within or {}).get(column.name))
+            cells[column.name] = draw_cells(
+                column, own, rng=rng, within=(within or {}).get(column.name), shape=(shapes or {}).get(column.name)
+            )
         return complete(self.schema, cells, rng)
 
     def frame(self, cells: Mapping[str, Cells], *, like: Any = "pandas", first: int = 0) -> Any:

@@ -25,9 +25,20 @@ Truth = NDArray[np.bool_]
 
 def violations(frame: Any, schema: Schema) -> dict[str, int]:
     """How many rows of a table break each rule that is in force. Of a private table this is private."""
-    cells = Encoder(schema).read(frame)
+    cells = with_worked_out(schema, Encoder(schema).read(frame))
     rules = [rule for rule in schema.constraints if not rule.guess]
     return {rule.rule: int((~holds(schema, rule.law, cells)).sum()) for rule in rules}
+
+
+def with_worked_out(schema: Schema, cells: Mapping[str, Cells]) -> dict[str, Cells]:
+    """The cells with those of columns that are worked out of others and that the table has not itself."""
+    found = dict(cells)
+    for name, formula in schema.formulas.items():
+        column, used = schema[name], columns_of(formula)
+        if name not in found and isinstance(column, Measured) and set(used) <= set(found):
+            values = evaluate(formula, {other: _floats(schema, found, other) for other in used})
+            found[name] = on_lattice(column, values)
+    return found
 
 
 def holds(schema: Schema, law: Law, cells: Mapping[str, Cells]) -> Truth:

@@ -90,8 +90,8 @@ def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
         else:
             plain = f"CAST({plain} AS VARCHAR)"
             value = _read(column, p, types)
-            # Where no label says a number, nothing is left to be read.
-            settled = isinstance(column, Labelled) and not column.numbers
+            # Where no label says a number or stands for a group, nothing is left to be read.
+            settled = isinstance(column, Labelled) and not (column.numbers or column.has_groups)
             rest = "" if settled else f", CASE WHEN {v} IS NULL AND {p} <> '' THEN {p} END AS {t}"
         last = f"{_lattice(column.unit, v)} AS {v}" if isinstance(column, Moment) else v
         for level, step in zip(levels, (f"{plain} AS {p}", f"{p}, {value} AS {v}", last + rest), strict=True):
@@ -144,7 +144,7 @@ def _read(column: Modelled, text: str, types: dict[str, Iterable[str]]) -> str:
         cases = (f"WHEN {text} IN ({_words(column, code)}) THEN {code}" for code in (0, 1))
         exact = f"CASE {' '.join(cases)} END"
     gap = f"CASE WHEN {text} IS NULL OR {text} IN ({', '.join(map(quote, GAPS))}) THEN {column.empty_code} END"
-    return f"coalesce({exact}, {gap}{'' if column.numbers else f', {column.stray_code}'})"
+    return f"coalesce({exact}, {gap}{'' if column.numbers or column.has_groups else f', {column.stray_code}'})"
 
 
 def _words(column: Labelled, code: int) -> str:
@@ -210,6 +210,10 @@ def _numbered(column: Labelled, numbers: Codes) -> Codes:
     """Codes of the labels that say some numbers."""
     kind = code_type(column.size)
     codes = np.full(len(numbers), column.stray_code, dtype=kind)
+    if column.has_groups:
+        distinct, places = np.unique(numbers, return_inverse=True)
+        found = (column.find(float(number)) for number in distinct)
+        return np.array([column.stray_code if code is None else code for code in found], dtype=kind)[places]
     if column.numbers:
         keys = np.array(sorted(column.numbers))
         at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)

@@ -23,6 +23,7 @@ from kagemusha.evaluation.raw import read_raw
 from kagemusha.evaluation.rules import BrokenRule, broken_rules
 from kagemusha.evaluation.seen import Seen, compare_seen
 from kagemusha.evaluation.tables import read_table
+from kagemusha.evaluation.weighted import Weighted, compare_weighted
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import ExpectedError, expected_error
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
@@ -63,6 +64,8 @@ class Evaluation:
     discriminator: Discriminator | None
     """On values where there are any, on codes otherwise; None without learning."""
     utilities: Sequence[Utility]
+    weighted: Weighted | None
+    """The tables by survey weight; None where the schema declares none."""
     model: Model | None
     expected: ExpectedError | None
 
@@ -106,6 +109,7 @@ class Evaluation:
                 "95 % below": self.queries.quantile(0.95),
                 "asked": [{**asdict(a), "error": a.error} for a in self.asked.answers],
             },
+            "weighted": self.weighted.to_json() if self.weighted else None,
             "rules": [asdict(rule) for rule in self.rules],
             "groups": asdict(self.groups),
             "values": self.seen.to_json() if self.seen else None,
@@ -166,13 +170,15 @@ def evaluate(
     for i, target in enumerate(targets if learning else ()):
         say(f"learning {target}", 0.4 + 0.4 * i / len(targets))
         utilities.append(utility(people, doubles, target, models=models, rng=rng))
-    groups = compare_groups(people, doubles, kway[2].cliques if 2 in kway else [])
+    pairs = kway[2].cliques if 2 in kway else []
+    groups = compare_groups(people, doubles, pairs)
     say("looking at values, and telling doubles from people", 0.8)
     raw = [read_raw(table, schema, rng=rng) for table in (real, synthetic)]
     seen = None
     if raw[0] is not None and raw[1] is not None:
         seen = compare_seen(raw[0], raw[1], learning=learning, rng=rng)
     told = seen.discriminator if seen else discriminate(people, doubles, rng=rng) if learning else None
+    weighted = compare_weighted((real, synthetic), (people, doubles), pairs, named, rng=rng)
     say("expected error", 0.9)
     return Evaluation(
         people,
@@ -190,6 +196,7 @@ def evaluate(
         seen,
         told,
         utilities,
+        weighted,
         model,
         expected_error(model, rows=doubles.rows) if model is not None else None,
     )

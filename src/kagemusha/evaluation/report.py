@@ -70,6 +70,7 @@ def render(evaluation: Evaluation, *, title: str = "") -> str:
         gaps=sorted(evaluation.missingness.dependence, key=lambda d: -d.error)[:8],
         queries=evaluation.queries,
         asked=evaluation.asked.answers,
+        weighted=evaluation.weighted,
         discriminator=evaluation.discriminator,
         seen=_seen(evaluation),
         groups=evaluation.groups,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kagemusha.evaluation.evaluate import Evaluation
 from kagemusha.evaluation.learners import in_words
 from kagemusha.evaluation.ml_utility import Utility
+from kagemusha.evaluation.weighted import Weighted
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,23 @@ def figures(evaluation: Evaluation) -> list[Figure]:
                 "people: from this size on, nine of ten have the right number of doubles to within 10 %",
             )
         )
+    if evaluation.weighted is not None:
+        found += _by_weight(evaluation.weighted)
     return found
+
+
+def _by_weight(weighted: Weighted) -> list[Figure]:
+    """Errors of what the tables say of the population, beside those of the sample."""
+    both = weighted.two_way or weighted.one_way
+    plain = weighted.unweighted[1] if weighted.two_way else weighted.unweighted[0]
+    return [
+        Figure(
+            f"{both.k}-way error by weight",
+            percent(both.mean),
+            f"of population shares; {percent(plain or 0.0)} over the same sets, each record counted once",
+        ),
+        Figure("population", f"± {percent(weighted.off)}", f"how far the sum of {weighted.column} is off"),
+    ]
 
 
 def sentences(evaluation: Evaluation) -> list[str]:
@@ -108,6 +125,7 @@ def sentences(evaluation: Evaluation) -> list[str]:
             f"The pair {' × '.join(pair)} is kept worst: {percent(error / 2)} of doubles stand in a wrong cell."
         )
     found += [_about_utility(one) for one in evaluation.utilities]
+    found += _about_weights(evaluation)
     found += _about_gaps(evaluation)
     found += _about_values(evaluation)
     expected = evaluation.expected
@@ -181,6 +199,23 @@ def _about_utility(one: Utility) -> str:
     text = "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for everybody {}."
     reached_text, people_text, floor_text = shown
     return text.format(one.target, name, what, reached_text, people_text, floor_text)
+
+
+def _about_weights(evaluation: Evaluation) -> list[str]:
+    weighted = evaluation.weighted
+    if weighted is None:
+        return []
+    found = [
+        f"By {weighted.column} the table stands for {weighted.real:,.0f} people of the population, the doubles for "
+        f"{weighted.synthetic:,.0f} (as if there were as many of them)."
+    ]
+    if weighted.totals:
+        worst = weighted.worst[0]
+        found.append(
+            f"The population total that is off most: {worst.column} = {worst.label}, {worst.real:,.0f} by people and "
+            f"{worst.synthetic:,.0f} by doubles."
+        )
+    return found
 
 
 def _about_gaps(evaluation: Evaluation) -> list[str]:

@@ -39,4 +39,5 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
 
 def present(schema: Schema, names: set[str]) -> Schema:
     """The schema without columns that are dropped or made up and that the table lacks."""
-    return Schema((c for c in schema if isinstance(c, Modelled) or c.name in names), constraints=schema.constraints)
+    kept = (c for c in schema if isinstance(c, Modelled) or c.name in names)
+    return Schema(kept, constraints=schema.constraints, weight=schema.weight)

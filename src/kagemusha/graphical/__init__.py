@@ -7,6 +7,7 @@ from kagemusha.graphical.estimation import estimate_total as estimate_total
 from kagemusha.graphical.junction_tree import GrowingTree as GrowingTree
 from kagemusha.graphical.junction_tree import JunctionTree as JunctionTree
 from kagemusha.graphical.junction_tree import candidate_cells as candidate_cells
+from kagemusha.graphical.junction_tree import candidates_within as candidates_within
 from kagemusha.graphical.junction_tree import junction_tree as junction_tree
 from kagemusha.graphical.junction_tree import tree_cells as tree_cells
 from kagemusha.graphical.markov_field import MarkovField as MarkovField

@@ -112,7 +112,8 @@ class BeliefPropagation:
         children = [[c for c in tree.neighbours[n] if tree.parents[c] == n] for n in nodes]
         for node in reversed(nodes):
             parts = [self._theta[i] for i in hosted[node]] + [messages[c] for c in children[node]]
-            gather(writer, self._tables[node], parts)
+            with writer.scratch():
+                gather(writer, self._tables[node], parts)
             last = separator_last[node]
             writer.log_sum_exp(self._tables[node], messages[node], inverses[node], separator_last=last)
         for node in nodes:
@@ -121,7 +122,8 @@ class BeliefPropagation:
                 writer.combine(MULTIPLY, inverses[node], marginals[node])
             writer.combine(MULTIPLY, self._tables[node], inverses[node])
             parts = [self._mu[i] for i in hosted[node]] + [marginals[c] for c in children[node]]
-            scatter(writer, self._tables[node], parts)
+            with writer.scratch():
+                scatter(writer, self._tables[node], parts)
         self._root = messages[0]
 
 

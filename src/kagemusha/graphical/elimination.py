@@ -232,6 +232,25 @@ def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: 
 
 
 @compiled()
+def candidates_fit(near, cells, missing, sizes, candidates, most, fits):  # type: ignore[no-untyped-def]
+    """Whether the smallest tree with each candidate (a row) in it has at most `most` cells."""
+    n = len(near)
+    graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
+    left, prices_left, lacking_left = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
+    cliques = np.empty(near.shape, np.uint64)
+    for row in range(len(candidates)):
+        _copy(near, cells, missing, graph, prices, lacking)
+        _add_clique(graph, prices, lacking, sizes, candidates, row)
+        fits[row] = False
+        for rule in range(2):  # the second rule only where the first does not do
+            _copy(graph, prices, lacking, left, prices_left, lacking_left)
+            count, _ = eliminate(left, prices_left, lacking_left, sizes, rule == 1, most, cliques)
+            if count >= 0:
+                fits[row] = True
+                break
+
+
+@compiled()
 def grow(near, cells, missing, sizes, mask, most):  # type: ignore[no-untyped-def]
     """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then; says which."""
     n = len(near)

@@ -7,7 +7,8 @@ instructions are two or three nested loops with a long inner run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -47,14 +48,24 @@ class ProgramWriter:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self._code: list[int] = []
+        self._free = 0
         self.length = 0
+        """Cells of the buffer."""
 
     def table(self, axes: Sequence[str]) -> Table:
         """A new table over `axes`, in that memory order."""
         cells = self.domain.cells(axes)
-        table = Table(self.length, tuple(axes), cells)
-        self.length += cells
+        table = Table(self._free, tuple(axes), cells)
+        self._free += cells
+        self.length = max(self.length, self._free)
         return table
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """Tables made in here are used by no instruction after it: later ones may take their place."""
+        before = self._free
+        yield
+        self._free = before
 
     def combine(self, op: int, big: Table, small: Table) -> None:
         """Set, add to or multiply every cell of `big` by the cell of `small` it projects to."""

@@ -1,8 +1,8 @@
 """Marginals of many cliques at once, from the calibrated tables of a junction tree.
 
-Cliques inside a tree clique are summed out of it together, in one compiled program. The others come from
-messages along the tree: P(attributes behind an edge | separator), each computed once and shared by every query
-that needs it, so that all pairs of a model cost about as much as a few of them. What is kept for later queries is
+Cliques inside a tree clique are summed out of it together, in one compiled program if it is large. Many pairs across
+cliques come out of one climb of the tree (`crossing`). The others come from messages along the tree: P(attributes behind
+an edge | separator), each computed once and shared by every query that needs it. What is kept for later queries is
 bounded; beyond that a table lives until it is used once.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.graphical.belief_propagation import scatter
+from kagemusha.graphical.crossing import crossing_pairs
 from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.graphical.program import ProgramWriter
 from kagemusha.schema.domain import Clique, Domain
@@ -82,8 +83,11 @@ class Factor:
         return Factor(self.domain, clique, (a @ b).reshape(shape) if prod(shape) else np.zeros(shape))
 
 
-KEPT_CELLS = 1 << 24
-"""Cells kept for later queries (128 MiB)."""
+KEPT_CELLS = 1 << 23
+"""Cells kept for later queries (64 MiB)."""
+
+SMALL = 1 << 12
+"""Writing a program for a clique of so few cells takes longer than summing them one by one."""
 
 Edge = tuple[int, int, Clique]
 """A message from a tree clique to its neighbour, and the attributes on the near side that it tells of."""
@@ -108,12 +112,14 @@ class TreeQueries:
         wanted = {domain.canonical(clique) for clique in cliques}
         found: dict[Clique, FloatArray] = {}
         by_host: dict[int, list[Clique]] = {}
+        across: list[Clique] = []
         for clique in sorted(wanted):
             host = self._tree.host(clique)
-            if host is None:
-                found[clique] = self._across(clique).values
-            else:
-                by_host.setdefault(host, []).append(clique)
+            (across if host is None else by_host.setdefault(host, [])).append(clique)
+        pairs = [clique for clique in across if len(clique) == 2]
+        if len(pairs) > len(self._tree.cliques):
+            found |= crossing_pairs(self._tree, self._inside, pairs) or {}
+        found |= {clique: self._across(clique).values for clique in across if clique not in found}
         for host, members in by_host.items():
             found.update(zip(members, self._inside(host, members), strict=True))
         return [
@@ -122,9 +128,13 @@ class TreeQueries:
         ]
 
     def _inside(self, host: int, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """The marginals of one tree clique over some of its attributes (in domain order)."""
         from kagemusha.graphical.kernels import run
 
         domain, clique = self._tree.domain, self._tree.cliques[host]
+        if self._tables[host].size <= SMALL:
+            whole = Factor(domain, clique, self._tables[host])
+            return [whole.project(c).values for c in cliques]
         writer = ProgramWriter(domain)
         table = writer.table(clique)
         parts = [writer.table(c) for c in cliques]

@@ -36,6 +36,8 @@ MOST_VISITS = 1 << 26
 MOST_TRADES = 1 << 28
 """Tables looked at in all passes of `trade_towards`, times rows: some ten seconds."""
 MOST_TABLES = 1 << 10
+COPIED = 1 << 22
+"""Codes that are in memory twice for a moment, where that is faster."""
 PASSES = 8
 SWEEPS = 2
 EXCHANGE_GAIN = 0.5
@@ -64,7 +66,7 @@ def sample_refined(
     codes = sample_rounded(model, rows, rng=rng)
     if pairs:
         trade_towards(model, codes, pairs, rng=rng, columns=columns)
-        return codes[rng.permutation(rows)]
+        return _shuffled(codes, rng)
     if not 1 < rows <= MOST_ROWS or model.total <= 0.0:
         return codes
     names = model.domain.canonical(model.domain.names if columns is None else columns)
@@ -76,8 +78,17 @@ def sample_refined(
         _exchange_rows(model, codes, [*((name,) for name in names), *inside], rng)
     if across:
         _cross_rows(model, codes, across, rng)
-    # A row's place tells when it was offered a trade, so whether it is likely to be a traded one.
-    return codes[rng.permutation(rows)]
+    return _shuffled(codes, rng)
+
+
+def _shuffled(codes: IntArray, rng: np.random.Generator) -> IntArray:
+    """Rows in random order: a row's place tells when it was offered a trade, so whether it is likely to be a traded one."""
+    order = rng.permutation(len(codes))
+    if codes.size <= COPIED:
+        return codes[order]
+    for axis in range(codes.shape[1]):  # column by column, in place: a long table is not there twice
+        codes[:, axis] = codes[order, axis]
+    return codes
 
 
 def trade_towards(
@@ -87,12 +98,13 @@ def trade_towards(
     *,
     rng: np.random.Generator,
     columns: Sequence[str] | None = None,
+    most: int = MOST_TRADES,
 ) -> None:
     """Exchange rows of the model for others of its rows until they have these tables of pairs, too; in place.
 
     Every row is one the model makes, and among them those are kept that bring the pairs nearer to the tables given, the columns
     and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to both is
-    no longer what the model alone says. As many passes as `MOST_TRADES` allows.
+    no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least.
     """
     from kagemusha.graphical.row_trades import exchange
 
@@ -101,13 +113,13 @@ def trade_towards(
     singles: list[Clique] = [(name,) for name in names]
     inside: list[Clique] = [p for p in combinations(names, 2) if p not in pairs and model.tree.host(p) is not None]
     watched = _affordable(model.domain, [*singles, *pairs], [1] * (len(singles) + len(pairs)), rows)
-    room = max(0, min(MOST_TRADES // (2 * rows), MOST_TABLES) - len(watched)) if rows else 0
+    room = max(0, min(most // (2 * rows), MOST_TABLES) - len(watched)) if rows else 0
     watched += sorted((p for p in inside if model.domain.cells(p) <= rows), key=model.domain.cells)[:room]
     if rows < 2 or model.total <= 0.0 or not any(clique in pairs for clique in watched):
         return
     tables = WatchedTables.of(model, watched, rows, pairs)
     excess = tables.excess(codes)
-    for _ in range(int(np.clip(MOST_TRADES // (rows * len(watched)), 1, PASSES))):
+    for _ in range(int(np.clip(most // (rows * len(watched)), 1, PASSES))):
         trades = 0
         for start in range(0, rows, MOST_ROWS):
             block = codes[start : start + MOST_ROWS]

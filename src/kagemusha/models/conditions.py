@@ -2,20 +2,20 @@
 
 A condition may cut through bins. Each bin is then split into pieces that lie wholly inside or outside; a code weighs as
 much as its pieces inside; and a value is later drawn from those pieces only. So the rows come from the exact
-conditional distribution of the model (values are uniform within a bin), and none is thrown away.
+conditional distribution of the model (inside a bin its density leads on to the neighbours'), and none is thrown away.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.encoding.bins import Span, spans
+from kagemusha.encoding.bins import Span, spans, up_to
 from kagemusha.errors import UsageError
 from kagemusha.schema import Labelled, Measured, Modelled, Real, Schema
 from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not, columns_of, parse
@@ -99,13 +99,13 @@ class Group:
         }
 
 
-def read_where(text: str, schema: Schema) -> list[Group]:
-    """What a condition means for this schema, as independent groups of columns."""
+def read_where(text: str, schema: Schema, shapes: Mapping[str, FloatArray] | None = None) -> list[Group]:
+    """What a condition means for this schema, as independent groups of columns; `shapes` say how bins lean (`bins.slopes`)."""
     condition = parse(text)
     for name in columns_of(condition):
         if name not in schema.domain:
             raise UsageError(f"where: no column named {name!r}; columns are {', '.join(schema.domain.names)}")
-    return [group_of(schema, together) for together in _tied(_conjuncts(condition))]
+    return [group_of(schema, together, shapes) for together in _tied(_conjuncts(condition))]
 
 
 def _conjuncts(condition: Condition) -> list[Condition]:
@@ -127,12 +127,12 @@ def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
     return [members for _, members in groups]
 
 
-def group_of(schema: Schema, parts: Sequence[Condition]) -> Group:
+def group_of(schema: Schema, parts: Sequence[Condition], shapes: Mapping[str, FloatArray] | None = None) -> Group:
     """Conditions that all have to hold, laid out over the codes of their columns together."""
     condition: Condition = Both(tuple(parts))
     clique = schema.domain.canonical(columns_of(condition))
     columns = {column.name: column for column in schema.modelled}
-    pieces = tuple(_pieces(columns[name], _tests(condition, name)) for name in clique)
+    pieces = tuple(_pieces(columns[name], _tests(condition, name), (shapes or {}).get(name)) for name in clique)
     size = math.prod(len(p.codes) for p in pieces)
     if size > MAX_PIECES:
         raise UsageError(f"where: {' and '.join(clique)} together have {size:,} combinations, more than {MAX_PIECES:,}")
@@ -177,9 +177,12 @@ def _tests(condition: Condition, name: str) -> list[Compare]:
     return [condition] if isinstance(condition, Compare) and condition.column == name else []
 
 
-def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
+def _pieces(column: Modelled, tests: Sequence[Compare], shape: FloatArray | None = None) -> Pieces:
     if not isinstance(column, Measured):
-        return Pieces(column, np.arange(column.size), np.ones(column.size), None)
+        shares = np.ones(column.size)
+        if column.unseen_code is not None:  # no double shows it, so none can fulfil anything by it
+            shares[column.unseen_code] = 0.0
+        return Pieces(column, np.arange(column.size), shares, None)
     starts, ends = spans(column, np.arange(column.ordinary))
     if column.points is not None:  # nothing inside a bin but one number
         extra = np.arange(column.ordinary, column.size)
@@ -190,7 +193,10 @@ def _pieces(column: Modelled, tests: Sequence[Compare]) -> Pieces:
     low = np.union1d(starts, inner)
     high = np.append(low[1:], ends[-1])
     codes = np.searchsorted(starts, low, side="right") - 1
-    shares = (high - low) / (ends - starts)[codes]
+    width = (ends - starts)[codes]
+    slope = np.zeros(len(codes)) if shape is None else shape[codes]
+    before, after = (up_to((edge - starts[codes]) / width, slope) for edge in (low, high))
+    shares = after - before
     extra = np.arange(column.ordinary, column.size)
     filler = np.zeros(len(extra), dtype=low.dtype)
     # codes without a value (missing) get an empty span that nothing is drawn from

@@ -2,7 +2,7 @@
 
 Codes first. A Markov field draws around the walls of the rules exactly. From other generators, and where a wall is too
 large for the field, rows that hit one are drawn again, a bounded number of times; what is left takes the columns of the
-broken rules from a row that obeys and is alike. Then values: drawn uniformly inside the bins, and again for rows that break
+broken rules from a row that obeys and is alike. Then values: drawn inside the bins with densities that lead on from bin to bin, and again for rows that break
 a rule by the values they would show, at last squeezed into what the orders leave open. No row is ever dropped, none that
 breaks a rule leaves.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.bins import Span, spans
+from kagemusha.encoding.bins import Span, own_codes, slopes, spans
 from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.rules import holds
 from kagemusha.errors import DataError, ModelTooLarge, UsageError
@@ -26,6 +26,7 @@ from kagemusha.models.conditions import Group
 from kagemusha.models.generator import Evidence, Generator
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.models.squeeze import squeeze
+from kagemusha.models.unseen import Unseen
 from kagemusha.models.wall import Wall, hits
 from kagemusha.models.walls import walls_of
 from kagemusha.models.witness import witness
@@ -50,6 +51,7 @@ class Doubles:
         self.schema, self.generator, self.domain = schema, generator, schema.domain
         self._encoder = Encoder(schema)
         self._rules = in_force(schema)
+        self._unseen = Unseen(schema, generator)
 
     @cached_property
     def walls(self) -> list[Wall]:
@@ -75,7 +77,7 @@ class Doubles:
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over a clique, rules included."""
         if not self._open:
-            return self.generator.project(clique)
+            return self._unseen.moved(self.generator.project(clique), clique)
         shape = self.domain.shape(clique)
         flat = np.zeros(REFERENCE, dtype=np.int64)
         for name in clique:
@@ -88,7 +90,7 @@ class Doubles:
     def codes(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Codes of rows that run into no wall and fulfil `where`."""
         codes, walled = self._drawn(rows, rng, where or {})
-        return codes if walled else self._mended(codes, rng, where or {})
+        return self._unseen.shown(codes if walled else self._mended(codes, rng, where or {}), rng)
 
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
         """Rows of the generator, and whether it drew around every wall."""
@@ -107,7 +109,10 @@ class Doubles:
         for _ in range(FRESH_ROUNDS):
             if not len(bad):
                 return codes
-            fresh, _ = self._drawn(min(FRESH_A_ROUND * len(bad) + 64, 1 << 18), rng, where)
+            try:
+                fresh, _ = self._drawn(min(FRESH_A_ROUND * len(bad) + 64, 1 << 18), rng, where)
+            except UsageError:  # only so many rows were released: those that obey lend to the others
+                break
             fresh = fresh[~hits(self._open, self.domain, fresh)][: len(bad)]
             codes[bad[: len(fresh)]] = fresh
             bad = bad[len(fresh) :]
@@ -147,7 +152,7 @@ class Doubles:
     def cells(self, codes: IntArray, *, rng: np.random.Generator, groups: Sequence[Group] = ()) -> dict[str, Cells]:
         """Values of drawn codes that fulfil the conditions of `groups`: every rule is obeyed, some codes may change."""
         where = {group.clique: group.weights() for group in groups}
-        codes = self._mended(codes, rng, where)
+        codes = self._unseen.shown(self._mended(codes, rng, where), rng)
         cells = self._values(codes, groups, rng)
         if not self._rules and not self.schema.working_order:
             return cells
@@ -186,7 +191,13 @@ class Doubles:
             wide = {n: within.get(n) or self._spans(measured[n], codes) for law in self._orders for n in law.factors}
             there = {n: codes[:, self.domain.axis(n)] < measured[n].ordinary for n in wide}
             within |= squeeze(self._orders, {n: measured[n] for n in wide}, wide, there, rng)
-        return self._encoder.draw(codes, rng=rng, within=within)
+        return self._encoder.draw(codes, rng=rng, within=within, shapes=self.shapes)
+
+    @cached_property
+    def shapes(self) -> dict[str, FloatArray]:
+        """How densities lean inside bins, from the model's own counts of each column: what was released tells it."""
+        measured = [c for c in self.schema.modelled if isinstance(c, Measured) and c.points is None and c.ordinary > 2]
+        return {c.name: slopes(c, self.generator.project((c.name,))) for c in measured if not own_codes(c)}
 
     def _spans(self, column: Measured, codes: IntArray) -> Span:
         return spans(column, np.minimum(codes[:, self.domain.axis(column.name)], column.ordinary - 1))

@@ -115,4 +115,5 @@ def _as_written(column: Any, written: Callable[[str], str]) -> Any:
     if not isinstance(column, Category) or not any(isinstance(label, str) for label in column.labels):
         return named
     texts = tuple(written(text_of(label)) for label in column.categories or ())
-    return replace(named, categories=texts, other=written(text_of(column.other)))
+    other = None if column.unseen_code is not None else written(text_of(column.other_label))
+    return replace(named, categories=texts, other=other)

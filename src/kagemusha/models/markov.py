@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import DataError, ModelTooLarge
 from kagemusha.graphical import MarkovField, Measurement, Tables, rounded_tables, sample_refined
 from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
-from kagemusha.graphical.refined_sampling import trade_towards
+from kagemusha.graphical.refined_sampling import MOST_TRADES, trade_towards
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Arrays, Evidence
 from kagemusha.schema.domain import Clique, Domain
@@ -42,6 +42,15 @@ class MarkovGenerator:
         """The domain of the codes."""
         whole = self.field.domain
         return whole.project(name for name in whole if name not in self.hidden) if self.hidden else whole
+
+    @cached_property
+    def groups(self) -> Mapping[str, tuple[str, IntArray]]:
+        """For a column whose codes share groups: the hidden attribute that holds them, and the group of every code."""
+        found: dict[str, tuple[str, IntArray]] = {}
+        for clique, table in self.field.potentials.items():
+            if len(clique) == 2 and clique[1] in self.hidden and clique[1].startswith(f"{clique[0]} (group)"):
+                found[clique[0]] = clique[1], np.argmax(table, axis=1)
+        return found
 
     @property
     def total(self) -> float:
@@ -84,9 +93,12 @@ class MarkovGenerator:
         """
         field = self._given(where)
         shown = len(field.domain) - len(self.hidden)
-        tables = rounded_tables(field, sum(sizes), rng)
+        rows = sum(sizes)
+        tables = rounded_tables(field, rows, rng)
         for hand in tables.hands(sizes, rng):
-            yield partial(_dealt, self, {} if where else self.pairs, hand, shown, rng.spawn(1)[0])
+            # the hands together look at as many tables as one draw would
+            looks = MOST_TRADES * hand.size // max(1, rows)
+            yield partial(_dealt, self, {} if where else self.pairs, hand, shown, looks, rng.spawn(1)[0])
 
     def _given(self, where: Evidence | None) -> MarkovField:
         field = self.field
@@ -131,12 +143,17 @@ def _pairs_of(
 
 
 def _dealt(
-    generator: MarkovGenerator, pairs: Mapping[Clique, FloatArray], hand: Tables, shown: int, rng: np.random.Generator
+    generator: MarkovGenerator,
+    pairs: Mapping[Clique, FloatArray],
+    hand: Tables,
+    shown: int,
+    looks: int,
+    rng: np.random.Generator,
 ) -> IntArray:
     codes = hand.rows(rng)
     if pairs:
         names = generator.field.domain.names[:shown]
-        trade_towards(generator.field, codes, pairs, rng=rng, columns=names)
+        trade_towards(generator.field, codes, pairs, rng=rng, columns=names, most=looks)
     return codes[:, :shown]
 
 

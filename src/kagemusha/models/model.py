@@ -56,6 +56,8 @@ class Model:
     interactions: Sequence[NoisyInteraction] = ()
     scores: PairScores | None = None
     ceilings: Mapping[Clique, float] = field(default_factory=dict)
+    expected: float | None = None
+    """The mean L1 error of pairs (share of records, 0 to 2) that the method expected when it chose what to measure; None: it has no idea."""
     like: Any = "pandas"
     """What sampled tables look like: the library of the frame that came in."""
 
@@ -100,7 +102,7 @@ class Model:
 
     def condition(self, where: str | None) -> Condition:
         """What a condition in words asks of rows."""
-        return Condition(read_where(where, self.schema) if where else [])
+        return Condition(read_where(where, self.schema, self._doubles.shapes) if where else [])
 
     def decoded(
         self, codes: IntArray, condition: Condition, *, rng: np.random.Generator, like: Any = None, first: int = 0
@@ -152,13 +154,14 @@ class Model:
             "interactions": interactions,
             "scores": scores,
             "like": library_of(self.like),
+            **({} if self.expected is None else {"expected": self.expected}),
         }
         ceilings = parts.write_ceilings(self.ceilings, self.domain)
         write_model(Path(path), description, {**arrays, **measured, **tables, **score_tables, **ceilings})
 
 
 _FIELDS = {"format", "arrays", "generator", "schema", "certificate", "measurements", "trace", "interactions", "scores"}
-_FIELDS |= {"ceilings", "like"}
+_FIELDS |= {"ceilings", "expected", "like"}
 """All that a model file says; anything else is not ours."""
 
 
@@ -189,6 +192,7 @@ def load_model(path: str | Path, *, max_cells: int = MOST_TREE_CELLS) -> Model:
             interactions=parts.read_interactions(header.get("interactions", []), arrays, domain),
             scores=parts.read_scores(header.get("scores"), arrays, domain),
             ceilings=parts.read_ceilings(header.get("ceilings"), arrays, domain),
+            expected=parts.read_expected(header.get("expected")),
             like=library_of(str(header["like"])),
         )
     except KagemushaError as error:

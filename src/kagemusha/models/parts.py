@@ -145,6 +145,11 @@ def read_ceilings(described: Any, arrays: Arrays, domain: Domain) -> dict[Clique
     return {clique: number("a ceiling", value, low=0) for clique, value in zip(cliques, values.tolist(), strict=True)}
 
 
+def read_expected(described: Any) -> float | None:
+    """The error that the method expected of itself."""
+    return None if described is None else number("the expected error", described, low=0, high=2)
+
+
 def _axes(cliques: Sequence[Clique], domain: Domain) -> IntArray:
     """One row a clique: positions of its columns, then −1."""
     rows = np.full((len(cliques), max(map(len, cliques), default=0)), -1, dtype=np.int64)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray
 from kagemusha.encoding.bins import Span
 from kagemusha.encoding.cells import A_DAY
-from kagemusha.schema import Measured, Moment
+from kagemusha.schema import Measured, Moment, Real
 from kagemusha.schema.constraints import Inequality
 
 SLACK = 1e-9
+TOUCH = SLACK / 2
+"""What a number may miss a place of its lattice by: less than what keeps `a < b` apart."""
 
 
 def squeeze(
@@ -34,17 +36,37 @@ def squeeze(
         n: (spans[n][1] - 1 if c.whole else np.nextafter(spans[n][1], -np.inf)).astype(np.float64)
         for n, c in columns.items()
     }
+    steps = {n: _steps(c, low[n], high[n]) for n, c in columns.items()}
     for name in rng.permutation(list(columns)).tolist():
         for _ in range(len(laws) + 1):
             for law in laws:
-                _tighten(law, columns, scales, low, high, there)
-        first, last = low[name], np.maximum(low[name], high[name])
-        if columns[name].whole:
-            value = np.minimum(first + np.floor(rng.random(len(first)) * (last - first + 1)), last)
-        else:
-            value = first + rng.random(len(first)) * (last - first)
+                _tighten(law, steps, scales, low, high, there)
+        step, first, last = steps[name], low[name], np.maximum(low[name], high[name])
+        chance = rng.random(len(first))
+        width = np.where(step > 0, step, 1.0)
+        places = np.floor((last - first) / width + TOUCH)
+        onto = np.minimum(first + np.floor(chance * (places + 1)) * width, last)
+        value = np.where(step > 0, onto, first + chance * (last - first))
+        column = columns[name]
+        if isinstance(column, Real):
+            value = np.where(step > 0, np.round(value, column.shown_decimals), value)
         low[name] = high[name] = value
     return {n: _only(columns[n], low[n]) for n in columns}
+
+
+def _steps(column: Measured, low: FloatArray, high: FloatArray) -> FloatArray:
+    """How far apart the values of a column are that can be shown; 0 where a span holds none of them. Moves the ends onto them."""
+    if not isinstance(column, Real):
+        return np.ones(len(low))
+    decimals = column.shown_decimals
+    step = 10.0**-decimals
+    first, last = np.round(low, decimals), np.round(high, decimals)
+    first = np.where(first < low, np.round(first + step, decimals), first)
+    last = np.where(last > high, np.round(last - step, decimals), last)
+    # a bin narrower than the rounding holds no rounded number
+    fits = (first <= last) & (first >= low) & (last <= high)
+    low[fits], high[fits] = first[fits], last[fits]
+    return np.where(fits, step, 0.0)
 
 
 def _only(column: Measured, value: FloatArray) -> Span:
@@ -56,7 +78,7 @@ def _only(column: Measured, value: FloatArray) -> Span:
 
 def _tighten(
     law: Inequality,
-    columns: Mapping[str, Measured],
+    steps: Mapping[str, FloatArray],
     scales: Mapping[str, int],
     low: dict[str, FloatArray],
     high: dict[str, FloatArray],
@@ -68,10 +90,13 @@ def _tighten(
     whole = sum(least.values(), np.zeros(1))
     bound = law.bound + (-SLACK if law.strict else SLACK)
     for name, factor in law.factors.items():
+        step = np.where(steps[name] > 0, steps[name], 1.0)
         limit = (bound - (whole - least[name])) / factor * scales[name]
+        if not law.strict:  # where values are free, what comparisons forgive is not used up
+            limit = np.where(steps[name] > 0, limit, limit - SLACK / factor * scales[name])
         if factor > 0:
-            upper = np.floor(limit + SLACK) if columns[name].whole else limit
+            upper = np.where(steps[name] > 0, np.floor(limit / step + TOUCH) * step, limit)
             high[name] = np.where(speaks, np.minimum(high[name], upper), high[name])
         else:
-            lower = np.ceil(limit - SLACK) if columns[name].whole else limit
+            lower = np.where(steps[name] > 0, np.ceil(limit / step - TOUCH) * step, limit)
             low[name] = np.where(speaks, np.maximum(low[name], lower), low[name])

@@ -15,7 +15,7 @@ from kagemusha.errors import SchemaError, UsageError
 from kagemusha.models.conditions import Group, group_of
 from kagemusha.models.wall import Wall
 from kagemusha.models.witness import partners
-from kagemusha.schema import Measured, Moment, Schema
+from kagemusha.schema import Measured, Modelled, Moment, Schema
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.laws import in_force, substituted
@@ -29,11 +29,23 @@ def walls_of(schema: Schema, project: Callable[[Clique], FloatArray] | None = No
     rules, domain = in_force(schema), schema.domain
     orders = (_order(schema, rule, rule.law) for rule in rules if isinstance(rule.law, Inequality))
     found = [wall for wall in (*_conditions(schema, rules), *orders) if wall is not None and wall.impossible.any()]
+    found += _listed_only(schema, rules)
     if project is not None:
         for rule in rules:
             if isinstance(rule.law, Determines) and domain.cells(rule.columns) <= MOST_CELLS:
                 found.append(partners(domain, rule.rule, rule.law, found, project))
     return found
+
+
+def _listed_only(schema: Schema, rules: Sequence[Constraint]) -> list[Wall]:
+    """Columns that a rule speaks of hold listed values only: what would be drawn again could break it."""
+    found = {}
+    for rule in rules:
+        for column in (schema[name] for name in rule.columns if name in schema.domain):
+            if isinstance(column, Modelled) and column.unseen_code is not None:
+                impossible = np.arange(column.size) == column.unseen_code
+                found[column.name] = Wall(rule.rule, (column.name,), impossible)
+    return list(found.values())
 
 
 def _order(schema: Schema, rule: Constraint, law: Inequality) -> Wall | None:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from kagemusha.graphical.queries import KEPT_CELLS
+from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
+from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
 from kagemusha.models.stream import CODES, FEWEST
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
@@ -33,6 +36,14 @@ DEPENDENCE = 0.125
 SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how uneven
 columns are."""
+
+STARTED = 500
+"""Megabytes of a process before it does anything: what is imported."""
+
+LOOK = 4e-9
+"""Seconds that a look at one watched table takes when rows are traded; before `TRADED` rows up to `LOOKS` passes are made."""
+
+LOOKS = 10
 
 UNDER_WAY = 6
 """Chunks of doubles that are drawn, decoded and written at the same time, in memory."""
@@ -117,7 +128,9 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
     cells, judged = rows * len(domain), min(rows, MOST_ROWS)
     widest = _widest(domain)
     reading = (3e-8 if parquet else 1e-7) * cells + 5e-9 * rows * pairs
-    drawing = 0.1 + (1.5e-7 if parquet else 3e-7) * cells + 6e-3 * len(domain) + 2.5e-7 * widest
+    drawing = (
+        0.1 + (1.5e-7 if parquet else 3e-7) * cells + 6e-3 * len(domain) + 2.5e-7 * widest + LOOK * _looks(domain, rows)
+    )
     looked_at = min(pairs, MOST_PAIRS) + len(domain)
     laid_out = min(MOST_CELLS, _all_cells(domain))
     judging = (
@@ -143,7 +156,18 @@ def _megabytes(domain: Domain, cost: Plan, rows: int) -> float:
     read = min(rows, CHUNK, max(LEAST, CELLS // len(domain))) * len(domain)
     kept = min(rows * len(domain), KEEP) / 1e6
     # a table is read before its doubles are drawn
-    return 500 + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + cost.megabytes
+    # pairs that share no clique are worked out when rows are drawn, and tables on the way to them are kept
+    asked = 8e-6 * min(KEPT_CELLS, 4 * cost.cells)
+    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + asked + cost.megabytes
+
+
+def _looks(domain: Domain, rows: int) -> float:
+    """How often a row is compared with another one in some table while rows are traded, at most."""
+    tables = math.comb(len(domain), 2) + len(domain)
+    if rows <= TRADED:
+        return LOOKS * min(MOST_VISITS, rows * tables)
+    once = rows * min(tables, MOST_TABLES)
+    return once * min(PASSES, max(1.0, MOST_TRADES / once))
 
 
 def _widest(domain: Domain) -> int:

@@ -81,6 +81,18 @@ def _records(facts: Mapping[str, Any]) -> Reach:
     return Reach(_from_squared(norm, entries), _from_squared(times * norm, entries))
 
 
+def _weighted_counts(facts: Mapping[str, Any]) -> Reach:
+    """A record adds at most `most` to one cell; exchanged, it leaves one and enters another, or stays and moves by less."""
+    (most,) = _whole([facts["most"]], low=1)
+    return Reach(Sensitivity(most, most**2, most), Sensitivity(2 * most, 2 * most**2, most))
+
+
+def _broken_rules(facts: Mapping[str, Any]) -> Reach:
+    """A record is one row and may break every rule; exchanged, each rule's count moves by one at most, the rows stay."""
+    (rules,) = _whole([facts["rules"]], low=1)
+    return Reach(Sensitivity(rules + 1, rules + 1, 1), Sensitivity(rules, rules, 1))
+
+
 def _from_squared(l2_squared: int, entries: int) -> Sensitivity:
     norm = math.isqrt(l2_squared - 1) + 1 if l2_squared else 0
     return Sensitivity(math.isqrt(entries * l2_squared) + 1 if l2_squared else 0, l2_squared, norm)
@@ -98,6 +110,8 @@ _ERROR = _scores(WEIGHT_STEPS * UNITS_PER_COUNT, 2 * WEIGHT_STEPS * UNITS_PER_CO
 _REACHES: dict[str, Callable[[Mapping[str, Any]], Reach]] = {
     "counts": _counts,
     "values": _counts,
+    "weighted-counts": _weighted_counts,
+    "broken-rules": _broken_rules,
     "interaction": _interaction,
     "l1-error": _ERROR,
     "grouped-l1-error": _ERROR,

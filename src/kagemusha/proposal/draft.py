@@ -10,8 +10,9 @@ from datetime import date, datetime
 from typing import Any
 
 from kagemusha.errors import SchemaError
+from kagemusha.schema.categories import Category
 from kagemusha.schema.columns import Column, Drop
-from kagemusha.schema.labels import Boolean, Category, compatible
+from kagemusha.schema.labels import Boolean, compatible
 from kagemusha.schema.lint import looks_like_identifier, looks_like_names
 from kagemusha.schema.measured import EXACT
 from kagemusha.schema.numeric import Integer, Real

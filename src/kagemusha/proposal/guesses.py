@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from kagemusha.schema.categories import Category
 from kagemusha.schema.columns import Column
 from kagemusha.schema.constraints import Constraint
-from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.labels import Boolean
 from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.temporal import Moment

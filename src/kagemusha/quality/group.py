@@ -28,11 +28,23 @@ class DrawnGroup:
     error: float | None
     """Its count is off by at most about this many people, in nine of ten cases; None where nothing tells."""
     columns: tuple[str, ...]
+    population: float | None = None
+    """People of the population they stand for, by survey weights; None where none are declared, or it cannot be told."""
 
     @property
     def words(self) -> str:
-        """Size and error as people read them."""
+        """Size and error as people read them; the error is that of the number of records."""
+        if self.population is None:
+            return self._size_in_words
+        return f"{self._size_in_words}; by their weights they stand for about {self.population:,.0f} people of the population"
+
+    @property
+    def _size_in_words(self) -> str:
         size = f"about {self.size:,.0f} people" if self.size >= 1 else "less than one person"
+        if self.population is not None:
+            size = (
+                f"about {self.size:,.0f} records that stand for about {self.population:,.0f} people of the population"
+            )
         if self.error is None:
             return (
                 f"{size}; how far off that is cannot be told: how {_listed(self.columns)} go together was not measured, so "
@@ -75,7 +87,20 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
             # of a table of four cells with errors r and c in a row and a column, no cell is off by more than (L1 + 2r + 2c) / 4
             alone = [_alone(evidence, name, weights.ravel(), intervals) for (name,), weights in parts]
             bounds.append(whole / 4 + sum(alone) / 2)
-    return DrawnGroup(size, min(bounds) if bounds else None, columns)
+    return DrawnGroup(size, min(bounds) if bounds else None, columns, _population(model, columns, weights, evidence))
+
+
+def _population(model: Model, columns: tuple[str, ...], inside: FloatArray, evidence: ReleasedNumbers) -> float | None:
+    """The sum of survey weights in a group."""
+    steps, weight = model.schema.weights, model.schema.weight
+    if steps is None or weight is None or model.domain.cells([*columns, weight.column]) > MOST_CELLS:
+        return None
+    wide = model.domain.canonical([*columns, weight.column])
+    table = model.project(wide)
+    # the group's share of a cell does not depend on the weight, unless the condition itself speaks of it
+    group = inside if weight.column in columns else np.expand_dims(inside, wide.index(weight.column))
+    each = _spread(wide, (weight.column,), steps.values)
+    return float((table * group * each).sum()) * evidence.total / max(float(table.sum()), 1e-12)
 
 
 def _alone(evidence: ReleasedNumbers, name: str, weights: FloatArray, intervals: ExpectedError) -> float:

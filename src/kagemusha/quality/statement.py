@@ -14,7 +14,10 @@ from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
+from kagemusha.quality.not_listed import NotListed, not_listed
+from kagemusha.quality.population import PopulationTotal, population_totals
 from kagemusha.quality.svg import INK, picture, rect, shorten, text
+from kagemusha.schema.laws import in_force
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
@@ -30,7 +33,13 @@ MEASURED = (
 
 COMPARED = (
     "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the nearest bound, values "
-    "that are not listed as the column's other bucket. What that coding itself leaves out is not counted."
+    "that are not listed as a category of their own. What that coding itself leaves out is not counted."
+)
+
+POPULATION = (
+    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to hold what the real "
+    "table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers the noise and the drawing of doubles, not "
+    "that the survey itself is a sample."
 )
 
 VERDICT_COLOURS = {"use": "#9ecae1", "use with care": "#fdd49e", "do not use": "#7f2704"}
@@ -48,11 +57,13 @@ IN_WORDS = {
 def quality_files(model: Model, *, rows: int | None = None, progress: Progress = silent) -> dict[str, bytes]:
     """File name → content of the quality statement; the same model gives the same bytes."""
     expected = expected_error(model, rows=rows, progress=progress)
-    return {NAME: to_json(expected).encode(), PAGE: page(model, expected).encode()}
+    folded, totals = not_listed(model), population_totals(model, expected)
+    return {NAME: to_json(expected, folded, totals).encode(), PAGE: page(model, expected, folded, totals).encode()}
 
 
-def to_json(expected: ExpectedError) -> str:
+def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: Sequence[PopulationTotal] = ()) -> str:
     """The statement for machines."""
+    population = {"what": POPULATION, "totals": [total.to_json() for total in totals]}
     document = {
         "format": FORMAT,
         "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released numbers only",
@@ -70,8 +81,10 @@ def to_json(expected: ExpectedError) -> str:
             "by one column": _rounded(expected.right_from(1)),
             "by two columns": _rounded(expected.right_from(2)),
         },
+        "people with values that are not listed": {one.column: [round(one.low), round(one.high)] for one in folded},
         "columns": [_interval(i) for i in expected.columns],
         "pairs": [_interval(i) for i in expected.pairs],
+        **({"population": population} if totals else {}),
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
@@ -92,7 +105,12 @@ def _rounded(size: float | None) -> int | None:
     return None if size is None else math.ceil(size)
 
 
-def page(model: Model, expected: ExpectedError) -> str:
+def page(
+    model: Model,
+    expected: ExpectedError,
+    folded: Sequence[NotListed] = (),
+    totals: Sequence[PopulationTotal] = (),
+) -> str:
     """The statement for people: one page without scripts or links."""
     names = model.domain.names[:MOST_DRAWN]
     rendered: str = template("quality", "quality.html").render(
@@ -108,6 +126,10 @@ def page(model: Model, expected: ExpectedError) -> str:
         compared=COMPARED,
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
         groups=groups_in_words(expected),
+        folded=[one.words for one in folded if one.words],
+        rules=[rule.rule for rule in in_force(model.schema)],
+        totals=totals,
+        population=POPULATION,
         sized=sized_verdict,
         known=IN_WORDS,
         level=round(100 * LEVEL),

@@ -6,7 +6,7 @@ rounding of sums in between.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,20 +76,48 @@ class L1Error(Choice[NoisyVector]):
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
         """The weighted, penalised L1 distances in integer units."""
-        return self.distances([marginal.counts * UNITS_PER_COUNT for marginal in marginals])
+        return self.distances([marginal.counts for marginal in marginals], UNITS_PER_COUNT)
 
-    def distances(self, tables: Sequence[IntArray]) -> IntArray:
-        """The scores of exact tables, which are in units of 2⁻¹² of a record."""
+    def distances(self, tables: Sequence[IntArray], units: int = 1) -> IntArray:
+        """The scores of exact tables, which are in units of 2⁻¹² of a record once they are multiplied by `units`."""
         weights = self._integer_weights()
         scores = np.empty(len(self.candidates), dtype=np.int64)
-        for i, (table, estimate) in enumerate(zip(tables, self.estimates, strict=True)):
-            most = FARTHEST // estimate.size  # the sum over all cells must fit too
-            fixed = np.rint(np.clip(estimate * UNITS_PER_COUNT, -most, most)).astype(np.int64)
-            distance = int(np.abs(table - fixed).sum())
-            scores[i] = clamped(int(weights[i]) * (distance - round(float(self.penalties[i]) * UNITS_PER_COUNT)))
+        for batch in _batches([estimate.size for estimate in self.estimates]):
+            distances = _distances(tables[batch], self.estimates[batch], units)
+            for i, distance in zip(range(batch.start, batch.stop), distances, strict=True):
+                penalty = round(float(self.penalties[i]) * UNITS_PER_COUNT)
+                scores[i] = clamped(int(weights[i]) * (distance - penalty))
         return scores
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
         """The scores in their own scale."""
         unit = float(self.weights.max()) / WEIGHT_STEPS / UNITS_PER_COUNT
         return NoisyVector(values.astype(np.float64) * unit, deviation * unit)
+
+
+BATCH = 1 << 18
+"""Cells that are worked on at a time: many small tables together, a large one alone."""
+
+
+def _batches(sizes: Sequence[int]) -> Iterator[slice]:
+    """Runs of tables of at most `BATCH` cells together."""
+    start, cells = 0, 0
+    for i, size in enumerate(sizes):
+        if i > start and cells + size > BATCH:
+            yield slice(start, i)
+            start, cells = i, 0
+        cells += size
+    if start < len(sizes):
+        yield slice(start, len(sizes))
+
+
+def _distances(tables: Sequence[IntArray], estimates: Sequence[FloatArray], units: int) -> list[int]:
+    """L1 distances in units of 2⁻¹² of a record, exact in integers."""
+    sizes = [estimate.size for estimate in estimates]
+    most = np.repeat([FARTHEST // size for size in sizes], sizes)  # the sum over all cells must fit too
+    expected = np.concatenate([estimate.ravel() for estimate in estimates]) * UNITS_PER_COUNT
+    fixed = np.rint(np.clip(expected, -most, most)).astype(np.int64)
+    exact = np.concatenate([table.ravel() for table in tables]) * units
+    starts = np.cumsum([0, *sizes[:-1]])
+    found: list[int] = np.add.reduceat(np.abs(exact - fixed), starts).tolist()
+    return found

@@ -1,15 +1,17 @@
 """Private discovery: categories and bounds that a schema leaves open, found with a stated share of the budget.
 
 Categories by partition selection: every value's count gets Gaussian noise, and values whose noisy count reaches a
-threshold are released; the rest falls into the column's other bucket. Bounds and bins by noisy counts on public
+threshold are released; of the rest, groups that stand out (block, chapter), where the schema says what belongs together;
+what is left falls into the column's bucket for what is not listed. Bounds and bins by noisy counts on public
 grids (`grid.py`). Names, kinds and whether values may be missing stay declared: a person says them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -23,13 +25,20 @@ from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.reach import reach_of
 from kagemusha.release.curator import Curator, require_readable
-from kagemusha.release.grid import Edges, close_column, first_grid, on_grid, second_grid
+from kagemusha.release.grid import BINS, Edges, close_column, first_grid, on_grid, second_grid
 from kagemusha.release.release import Release, affordable
-from kagemusha.schema import Category, Column, Drop, Measured, Schema
+from kagemusha.schema import Category, Column, Domain, Drop, Measured, Schema
+from kagemusha.schema.labels import compatible
 from kagemusha.sources import OpenTable, Source
 
 DELTA_SHARE = 0.1
 """Share of δ that pays for the thresholds of categories."""
+
+CODES = 0.6
+"""Share of a column's cost for its values where they have groups; groups hold more people and get the rest."""
+
+MOST_CATEGORIES = 1 << 16
+"""Categories of a column that are found at most; fewer where a method could not carry so many."""
 
 COARSE = 0.3
 """Share of a measured column's cost for the coarse grid; the fine one gets the rest."""
@@ -67,11 +76,32 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
 
 def require_readable_open(table: OpenTable) -> None:
     """Read the table once and keep nothing: one that cannot be read must fail before anything is reserved."""
-    columns = _open_columns(table.schema)
+    require_readable(table.with_schema(_stand_in(table.schema)))
+
+
+def largest_domain(schema: Schema, categories: int) -> Domain:
+    """The largest domain that discovery may end with if it finds at most so many categories of a column."""
+    complete = _stand_in(schema)
+    found = {c.name: c for c in complete.modelled}
+    more = {}
+    for column in _open_columns(schema):
+        stand_in = found[column.name]
+        if isinstance(stand_in, Measured):
+            # a cell that holds several quantiles is cut off on both sides
+            more[column.name] = 2 * (getattr(column, "bins", None) or BINS) - stand_in.ordinary
+        else:
+            more[column.name] = categories
+    domain = complete.domain
+    return Domain(domain.names, tuple(max(1, domain.size(n) + more.get(n, 0)) for n in domain.names))
+
+
+def _stand_in(schema: Schema) -> Schema:
+    """The schema with stand-ins for what it leaves open: the other bucket alone, the first grid."""
     stand_ins = [
-        replace(c, categories=(c.other,)) if isinstance(c, Category) else on_grid(c, first_grid(c)) for c in columns
+        replace(c, categories=(c.other_label,)) if isinstance(c, Category) else on_grid(c, first_grid(c))
+        for c in _open_columns(schema)
     ]
-    require_readable(table.with_schema(table.schema.with_columns(*stand_ins)))
+    return schema.with_columns(*stand_ins)
 
 
 class Finder:
@@ -102,18 +132,56 @@ class Finder:
         held = self._release.filter
         return held.limit.delta_units - held.spent.delta_units
 
-    def find_values(self, name: str, cost: float, failure: float) -> list[str]:
-        """The values of a labelled column that many records hold, in alphabetical order.
+    def find_values(self, name: str, cost: float, failure: float, most: int = MOST_CATEGORIES) -> list[str]:
+        """The values of a labelled column that many records hold, in alphabetical order; at most so many of them.
 
         Sensitivity: one record holds one value, so the counts move as those of a marginal do. A value that one person
-        alone holds passes the threshold with probability at most `failure`, which the event checks.
+        alone holds passes the threshold with probability at most `failure`, which the event checks. If more than `most`
+        pass, those with the largest noisy counts are kept: both are read off numbers that are private by then.
         """
-        query = Asked.of("values", {"columns": (name,)}, "")
+        return self._found(name, lambda label: label, cost, failure, f"values of {name}", "", most)
+
+    def find_groups(
+        self,
+        column: Category,
+        level: int,
+        known: Sequence[str],
+        cost: float,
+        failure: float,
+        most: int = MOST_CATEGORIES,
+    ) -> list[str]:
+        """The groups of a level that many records belong to whose value is none of those `known`.
+
+        What is known was released before. Given it, one record still counts in one group at most, so that reach and
+        threshold are those of values.
+        """
+        listed = frozenset(known)
+
+        def group(label: str) -> str | None:
+            above = (label, *column.groups_of(label))
+            # what belongs to something known is counted there
+            return None if listed.intersection(above) or level >= len(above) else above[level]
+
+        digest = hashlib.sha256(json.dumps([level, sorted(listed)]).encode()).hexdigest()
+        return self._found(column.name, group, cost, failure, f"groups of {column.name}, level {level}", digest, most)
+
+    def _found(
+        self,
+        name: str,
+        place: Callable[[str], str | None],
+        cost: float,
+        failure: float,
+        what: str,
+        digest: str,
+        most: int,
+    ) -> list[str]:
+        """The places of values that many records share, in alphabetical order; a value has one place at most."""
+        query = Asked.of("values", {"columns": (name,)}, digest)
         moves = self._release.unit.sensitivity(reach_of(query.kind, {}))
         sigma = math.sqrt(moves.l2_squared / (2 * affordable(cost)))
         rows = self._release.unit.rows
         event = ThresholdEvent(
-            what=f"values of {name}",
+            what=what,
             sigma=sigma,
             l2_squared=moves.l2_squared,
             threshold=threshold(sigma, failure, rows),
@@ -125,9 +193,15 @@ class Finder:
 
         def read(_: Sequence[int]) -> list[bytes]:
             found = self._table.count_values(name)
-            noisy = found.counts + self._release.draw(event, len(found.counts))
-            released = [label for label, count in zip(found.labels, noisy, strict=True) if count >= event.threshold]
-            return [json.dumps(sorted(released)).encode()]
+            sums: dict[str, int] = {}
+            for label, count in zip(found.labels, found.counts.tolist(), strict=True):
+                if (at := place(label)) is not None:
+                    sums[at] = sums.get(at, 0) + count
+            noisy = np.array([*sums.values()], dtype=np.int64) + self._release.draw(event, len(sums))
+            passed = [
+                (-count, label) for label, count in zip(sums, noisy.tolist(), strict=True) if count >= event.threshold
+            ]
+            return [json.dumps(sorted(label for _, label in sorted(passed)[:most])).encode()]
 
         labels: list[str] = json.loads(self._release.answers([event], read)[0])
         return labels
@@ -146,8 +220,8 @@ def threshold(sigma: float, failure: float, rows: int = 1) -> int:
     return reach
 
 
-def close_schema(finder: Finder, share: float) -> Schema:
-    """Close a schema with `share` of the budget, equally over the open columns."""
+def close_schema(finder: Finder, share: float, most: int = MOST_CATEGORIES) -> Schema:
+    """Close a schema with `share` of the budget, equally over the open columns; a column gets at most so many categories."""
     schema = finder.schema
     columns = _open_columns(schema)
     cost = share * finder.total / len(columns)
@@ -157,10 +231,27 @@ def close_schema(finder: Finder, share: float) -> Schema:
     # one unit less, because a cost is rounded up to whole units
     failure = (finder.delta_units // len(labelled) - 1) / DELTA_UNIT if labelled else 0.0
     for column in labelled:
-        closed.append(_with_categories(column, finder.find_values(column.name, cost, failure)))
+        closed.append(_with_categories(column, _categories(finder, column, cost, failure, most)))
     if measured:
         closed += _bounded(finder, measured, cost)
     return schema.with_columns(*closed)
+
+
+def _categories(finder: Finder, column: Category, cost: float, failure: float, most: int) -> list[str]:
+    """Values; then, of those too rare to be released, their groups, small ones first, at the same δ in all."""
+    if not column.depth:
+        return finder.find_values(column.name, cost, failure, most)
+    steps = column.depth + 1
+    each = math.floor(failure * DELTA_UNIT / steps - 1) / DELTA_UNIT
+    if each <= 0:
+        raise UsageError(
+            f"column {column.name!r}: δ is too small to be shared by {steps} levels; declare the categories"
+        )
+    room = max(1, most // steps)
+    found = finder.find_values(column.name, CODES * cost, each, room)
+    for level in range(1, steps):
+        found += finder.find_groups(column, level, found, (1 - CODES) * cost / column.depth, each, room)
+    return sorted(found)
 
 
 def _open_columns(schema: Schema) -> list[Category | Measured]:
@@ -169,7 +260,7 @@ def _open_columns(schema: Schema) -> list[Category | Measured]:
 
 def _with_categories(column: Category, labels: Sequence[str]) -> Category:
     # a column in which nothing stands out says nothing: all of it is the other bucket
-    found = tuple(labels) or (column.other,)
+    found = compatible(labels) or (column.other_label,)
     return replace(column, categories=found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,11 @@ def table_scores(data: DataSet, doubles: Codes, seed: int = 0) -> Scores:
     found: Scores = {}
     for name in CLASSIFIERS:
         if 0 < mine.sum() < len(mine):
-            model = classifier(name, seed).fit(x, mine)
+            with (
+                warnings.catch_warnings()
+            ):  # 300 steps are the setting; that they did not suffice is no news to a reader
+                warnings.simplefilter("ignore", need("sklearn.exceptions").ConvergenceWarning)
+                model = classifier(name, seed).fit(x, mine)
             chance = model.predict_proba(test)[:, 1]
         else:
             chance = np.full(len(true), 0.5)  # doubles of one class teach nothing

@@ -1,3 +1,4 @@
+from kagemusha.schema.categories import Category as Category
 from kagemusha.schema.columns import Column as Column
 from kagemusha.schema.columns import Drop as Drop
 from kagemusha.schema.columns import Modelled as Modelled
@@ -5,7 +6,6 @@ from kagemusha.schema.columns import Surrogate as Surrogate
 from kagemusha.schema.domain import Clique as Clique
 from kagemusha.schema.domain import Domain as Domain
 from kagemusha.schema.labels import Boolean as Boolean
-from kagemusha.schema.labels import Category as Category
 from kagemusha.schema.labels import Label as Label
 from kagemusha.schema.labels import Labelled as Labelled
 from kagemusha.schema.measured import Measured as Measured
@@ -17,3 +17,4 @@ from kagemusha.schema.temporal import Date as Date
 from kagemusha.schema.temporal import Datetime as Datetime
 from kagemusha.schema.temporal import Moment as Moment
 from kagemusha.schema.unit import Unit as Unit
+from kagemusha.schema.weight import Weight as Weight

@@ -5,7 +5,8 @@ column of numbers, then one for *missing* (if allowed). How many there are depen
 every raw value:
 
 * a value outside the domain follows ``out_of_domain``: ``"clip"`` (the nearest bound; for a category the last
-  one listed; for a boolean, false), ``"missing"``, or ``"other"`` (a bucket with a declared label);
+  one listed; for a boolean, false), ``"missing"``, ``"other"`` (a bucket with a declared label), or ``"redraw"`` (a bucket
+  that doubles never show: they get a listed category in its place);
 * a missing value takes the missing code; where missing is not allowed, the place of a value outside the
   domain (for numbers and dates, the lowest bin);
 * what cannot be read as a number or a date counts as missing, and so do empty text, unless the empty text is a
@@ -25,7 +26,7 @@ from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 from kagemusha.errors import SchemaError
 
-OutOfDomain = Literal["clip", "missing", "other"]
+OutOfDomain = Literal["clip", "missing", "other", "redraw"]
 """Where a value outside the declared domain is counted."""
 
 INTEGER_TYPES = {
@@ -169,6 +170,11 @@ class Modelled(Column):
     def other_code(self) -> int | None:
         """The code of the bucket for values outside the domain, if this column has one of its own."""
         return None
+
+    @property
+    def unseen_code(self) -> int | None:
+        """The code of that bucket where doubles never show it, since nobody declared a label for it."""
+        return self.other_code if self.out_of_domain == "redraw" else None
 
     @property
     def missing_code(self) -> int | None:

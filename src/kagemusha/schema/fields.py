@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from kagemusha.errors import SchemaError
+from kagemusha.schema.categories import Category
 from kagemusha.schema.columns import Column, Drop, Surrogate, shown
-from kagemusha.schema.labels import Boolean, Category
+from kagemusha.schema.labels import Boolean
 from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.temporal import Date, Datetime
 
@@ -19,7 +20,7 @@ KINDS: Mapping[str, type[Column]] = {
 """Every kind a schema file can name."""
 
 
-_SILENT: Mapping[str, Any] = {"special": (), "in_table": False, "levels": (), "ancestors": ()}
+_SILENT: Mapping[str, Any] = {"special": (), "in_table": False, "levels": (), "ancestors": (), "families": ()}
 """Fields that say nothing while they have these values."""
 
 
@@ -38,8 +39,9 @@ def column_from_fields(name: str, table: Mapping[str, Any]) -> Column:
         if field not in known:
             raise SchemaError(f"column {name!r}: a {kind} has no field {field!r}{did_you_mean(field, known)}")
     values: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in given.items()}
-    if isinstance(values.get("ancestors"), tuple):
-        values["ancestors"] = tuple(tuple(line) if isinstance(line, list) else line for line in values["ancestors"])
+    for field in ("ancestors", "families"):
+        if isinstance(values.get(field), tuple):
+            values[field] = tuple(tuple(line) if isinstance(line, list) else line for line in values[field])
     return KINDS[kind](name, **values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kagemusha.errors import UsageError
-from kagemusha.schema.labels import Category
+from kagemusha.schema.categories import Category
 from kagemusha.schema.numeric import Integer
 from kagemusha.schema.schema import Schema
 

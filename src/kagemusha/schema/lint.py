@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from kagemusha.schema.categories import Category
 from kagemusha.schema.columns import Modelled
 from kagemusha.schema.constraints import Inequality
-from kagemusha.schema.labels import Category
 from kagemusha.schema.measured import Measured
 from kagemusha.schema.numeric import Real
 from kagemusha.schema.schema import Schema
@@ -17,6 +17,8 @@ from kagemusha.schema.temporal import Moment
 
 MANY_VALUES = 10_000
 MANY_BINS = 256
+COARSE_WEIGHT = 0.1
+"""Bins of weights wider than this share of the largest one are said to be wide."""
 
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -29,10 +31,10 @@ _HEADLESS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark. `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality."""
+    """One remark. `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality, `note` explains."""
 
     column: str
-    level: Literal["derived", "open", "warning"]
+    level: Literal["derived", "open", "warning", "note"]
     text: str
 
     def __str__(self) -> str:
@@ -49,6 +51,7 @@ def check(schema: Schema) -> list[Finding]:
         text = f"{fact.field} is not declared"
         findings.append(Finding(fact.column, "open", text))
     findings += _unit_findings(schema)
+    findings += _weight_findings(schema)
     if not schema.open_facts():
         findings += _order_texts(schema)
     guesses = [rule.rule for rule in schema.constraints if rule.guess]
@@ -100,6 +103,39 @@ def _unit_findings(schema: Schema) -> list[Finding]:
         'have several, add [unit] with column = "{}" and max_rows; if not, nothing is to be done'
     )
     return [Finding(c.name, "warning", text.format(c.name)) for c in named[:1]]
+
+
+def _weight_findings(schema: Schema) -> list[Finding]:
+    """What survey weights mean, and where their bins are too wide to be summed."""
+    steps = schema.weights
+    if schema.weight is None or steps is None:
+        return []
+    name = schema.weight.column
+    column = schema[name]
+    assert isinstance(column, Measured)
+    found = [
+        Finding(
+            name,
+            "note",
+            f"it is the survey weight: a record stands for up to {column.high:,.6g} people of the population, and larger weights count as "
+            "that. Weighted counts get noise for that bound, so a lower one, of trimmed weights, makes them better. Protected is who "
+            "is in the sample and what they said, not the population",
+        )
+    ]
+    middles = steps.values[: column.ordinary]
+    ends = [*column.starts[1:], column.high]
+    coarse = [
+        end - start
+        for start, end in zip(column.starts, ends, strict=True)
+        if column.points is None and getattr(column, "scale", None) != "log"
+    ]
+    if coarse and max(coarse) > COARSE_WEIGHT * max(float(middles.max()), 1e-12) and column.ordinary < MANY_BINS:
+        text = (
+            f"a weight is summed as the middle of its bin, and the widest bin is {max(coarse):,.4g} of {column.high:,.6g}: more bins, "
+            'scale = "log" or values = […] keep totals truer'
+        )
+        found.append(Finding(name, "warning", text))
+    return found
 
 
 DERIVED = (

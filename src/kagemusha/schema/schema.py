@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
+from kagemusha.files import write_whole
 from kagemusha.schema import derivations, toml
 from kagemusha.schema.columns import Column, Modelled, shown
-from kagemusha.schema.constraints import Constraint, read_list
+from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.schema.formulas import Formula
 from kagemusha.schema.measured import Measured
+from kagemusha.schema.reading import VERSION, check_version, constraints_of, target_of, with_list
 from kagemusha.schema.unit import EACH_ROW, Unit
-
-VERSION = 1
+from kagemusha.schema.weight import Weight, WeightSteps, weight_steps
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,25 @@ class Schema:
     """Whose rows belong together; by default every row stands for a person."""
     constraints: tuple[Constraint, ...] = ()
     """What holds for every row."""
+    target: str | None = None
+    """A column that people will want to predict from the others: methods that can take special care of it do."""
+    weight: Weight | None = None
+    """How many people of a population a record stands for, if it is a survey."""
 
     def __init__(
-        self, columns: Iterable[Column], unit: Unit = EACH_ROW, constraints: Iterable[Constraint | str] = ()
+        self,
+        columns: Iterable[Column],
+        unit: Unit = EACH_ROW,
+        constraints: Iterable[Constraint | str] = (),
+        target: str | None = None,
+        weight: Weight | str | None = None,
     ) -> None:
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "target", target)
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
         object.__setattr__(self, "constraints", rules)
+        object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
         if len(self._by_name) != len(self.columns):
@@ -66,6 +78,11 @@ class Schema:
                 raise SchemaError(f"constraint {rule.rule!r}: no column {name!r} (texts need '…'){hint}")
         derivations.check(self._by_name, self.formulas, self.replaced)
         assert self.working_order is not None  # a circle is told at once
+        if target is not None and target not in (modelled := tuple(column.name for column in self.modelled)):
+            what = "is not in the model" if target in self._by_name else "is not in the schema"
+            raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
+        if self.weight is not None:
+            self.weight.check(self._by_name, {column.name for column in self.modelled})
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
@@ -129,6 +146,11 @@ class Schema:
             )
         return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
 
+    @cached_property
+    def weights(self) -> WeightSteps | None:
+        """The weight of each code of the weight's column; None where no weight is declared."""
+        return None if self.weight is None else weight_steps(self[self.weight.column], self.weight)
+
     def derived_facts(self) -> tuple[Fact, ...]:
         """Facts taken from the data that nobody has confirmed; a release resting on them is not private."""
         return tuple(Fact(column.name, field) for column in self.columns for field in column.derived)
@@ -154,7 +176,7 @@ class Schema:
         return self._having(changed if column.name == name else column for column in self.columns)
 
     def _having(self, columns: Iterable[Column]) -> Schema:
-        return Schema(columns, self.unit, self.constraints)
+        return _replace(self, columns=tuple(columns))
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
@@ -168,20 +190,31 @@ class Schema:
 
     def with_unit(self, unit: Unit) -> Schema:
         """The same columns with another unit of privacy."""
-        return Schema(self.columns, unit, self.constraints)
+        return _replace(self, unit=unit)
 
     def with_constraints(self, *rules: Constraint | str) -> Schema:
         """The same columns with these rules instead of the present ones."""
-        return Schema(self.columns, self.unit, rules)
+        return Schema(self.columns, self.unit, rules, self.target, self.weight)
+
+    def with_target(self, target: str | None) -> Schema:
+        """The same columns with another column to predict, or none."""
+        return _replace(self, target=target)
+
+    def with_weight(self, weight: Weight | str | None) -> Schema:
+        """The same columns with another weight, or with none."""
+        return Schema(self.columns, self.unit, self.constraints, self.target, weight)
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
         columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
         unit = {"unit": self.unit.to_fields()} if self.unit else {}
         rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
+        weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
         return {
             "version": VERSION,
+            **({} if self.target is None else {"target": self.target}),
             **unit,
+            **weight,
             **rules,
             "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns],
         }
@@ -192,9 +225,11 @@ class Schema:
         entries = document.get("columns") if isinstance(document, Mapping) else None
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) and "name" in e for e in entries):
             raise SchemaError("schema: a list of columns, each with a name, is needed")
-        _check_version(document.get("version"))
+        check_version(document.get("version"))
         columns = (column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
-        return cls(columns, Unit.from_fields(document.get("unit", {})), _constraints(document.get("constraints", [])))
+        rules = constraints_of(document.get("constraints", []))
+        unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
+        return cls(columns, unit, rules, target_of(document), weight)
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -205,22 +240,25 @@ class Schema:
     def loads(cls, text: str, *, folder: Path | None = None) -> Schema:
         """Read the text of a schema file; lists that it names are read from `folder`."""
         document = toml.read(text)
-        known = ("version", "unit", "columns", "constraint")
+        known = ("version", "target", "unit", "weight", "columns", "constraint")
         for key in document:
             if key not in known:
                 raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
-        _check_version(document.get("version", VERSION))
+        check_version(document.get("version", VERSION))
         tables = document.get("columns")
         if not isinstance(tables, Mapping) or not tables:
             raise SchemaError("the schema names no column; declare at least one, such as [columns.age]")
-        columns = (column_from_fields(name, _with_list(name, table, folder)) for name, table in tables.items())
-        rules = _constraints(document.get("constraint", []), folder)
-        return cls(columns, Unit.from_fields(document.get("unit", {})), rules)
+        columns = (column_from_fields(name, with_list(name, table, folder)) for name, table in tables.items())
+        rules = constraints_of(document.get("constraint", []), folder)
+        unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
+        return cls(columns, unit, rules, target_of(document), weight)
 
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
         columns = [(column.name, column_to_fields(column)) for column in self.columns]
-        return toml.write(columns, VERSION, self.unit.to_fields(), [rule.to_fields() for rule in self.constraints])
+        weight = {} if self.weight is None else self.weight.to_fields()
+        rules = [rule.to_fields() for rule in self.constraints]
+        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -236,32 +274,8 @@ class Schema:
             raise SchemaError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema file."""
-        try:
-            Path(path).write_text(self.dumps(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{path}: the schema file cannot be written: {error.strerror}") from None
-
-
-def _constraints(tables: Any, folder: Path | None = None) -> list[Constraint]:
-    if not isinstance(tables, list):
-        raise SchemaError('constraints: a list is needed, such as [[constraint]] with rule = "admission <= discharge"')
-    return [Constraint.from_fields(table, folder) for table in tables]
-
-
-def _with_list(name: str, table: Any, folder: Path | None) -> Any:
-    """The fields of a column with `categories_file` read: the first value of each line of a CSV file."""
-    if not isinstance(table, Mapping) or "categories_file" not in table:
-        return table
-    if table.get("kind") != "category" or "categories" in table:
-        raise SchemaError(f"column {name!r}: categories_file is for a category that lists no categories itself")
-    lines = read_list(table["categories_file"], folder, f"column {name!r}")
-    rest = {field: value for field, value in table.items() if field != "categories_file"}
-    if rest.pop("hierarchy", None) == "file":  # code, then its groups, fine ones first, as lists of codes are written
-        return {**rest, "categories": [line[0] for line in lines], "ancestors": [line[:0:-1] for line in lines]}
-    return {**rest, "categories": [line[0] for line in lines]}
-
-
-def _check_version(given: object) -> None:
-    if given != VERSION:
-        raise SchemaError(f"version = {shown(given)} is not known; this program reads version {VERSION}")
+        """Write the schema file, whole or not at all."""
+        where = Path(path)
+        if not where.parent.is_dir() or where.is_dir():
+            raise OutputError(f"{path}: the schema file cannot be written: there is no such folder")
+        write_whole(where, self.dumps().encode("utf-8"))

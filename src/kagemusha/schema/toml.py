@@ -19,12 +19,15 @@ HEADER = """\
 #
 # kind           category | boolean | integer | real | date | datetime | drop | surrogate
 # missing        true if a value may be missing (adds one code)
-# out_of_domain  where values outside the declared domain are counted: "clip", "missing", or "other"
+# out_of_domain  where values outside the declared domain are counted: "clip", "missing", "other" (a category of that
+#                name), or "redraw" (apart; doubles get a listed category in its place)
 # dtype          the type of the column in the output, such as "int16" or "timestamp[ms]", if you want one of your own
 # derived        the fields of this column that were taken from the data and that nobody has confirmed yet;
 #                while any is listed the release is not private end to end
 """
 
+
+TARGET_COMMENT = "the column that people will predict from the others: its pairs are kept with special care"
 
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
@@ -42,6 +45,10 @@ def read(text: str) -> dict[str, Any]:
     raise SchemaError(trouble)
 
 
+WEIGHT_COMMENT = (
+    "# a survey: how many people of the population a record stands for; `missing`: what one without a weight counts for"
+)
+
 RULES_COMMENT = (
     "# what holds for every row; doubles always obey. A guess is not in force until somebody takes the mark away"
 )
@@ -52,11 +59,17 @@ def write(
     version: int,
     unit: Mapping[str, Any],
     rules: Sequence[Mapping[str, Any]] = (),
+    target: str | None = None,
+    weight: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
+    if target is not None:
+        lines += [f"target = {_value(target)}  # {TARGET_COMMENT}"]
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
+    if weight:
+        lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
     for name, fields in columns:
         lines += ["", f"[columns.{_key(name)}]"]
         derived = fields.get("derived", [])

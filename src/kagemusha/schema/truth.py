@@ -62,8 +62,9 @@ def labels_that_hold(column: Labelled, test: Compare) -> NDArray[np.bool_]:
 def code_of_label(column: Labelled, value: Any) -> int:
     """The code of a label that somebody wrote."""
     wanted = column.find(value if isinstance(value, str) else float(value))
-    if wanted is None:
-        shown = ", ".join(map(repr, column.labels[:12])) + (", …" if len(column.labels) > 12 else "")
+    if wanted is None or wanted == column.unseen_code:
+        labels = column.labels[: column.unseen_code]
+        shown = ", ".join(map(repr, labels[:12])) + (", …" if len(labels) > 12 else "")
         raise UsageError(f"where: {column.name} has no value {value!r}; it has {shown}")
     return wanted
 

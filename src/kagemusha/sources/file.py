@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import code_type
-from kagemusha.encoding.cells import formula_codes, formula_inputs
+from kagemusha.encoding.cells import Cells, formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import MOMENTS, Query, Stored, codes_query, plain_sql
@@ -136,7 +136,7 @@ class FileSource:
             unit = self._schema.unit
             assert unit.column is not None
             known = Persons()
-            persons = known.number(chain.from_iterable(self._values(unit.column)))
+            persons = known.number(chain.from_iterable(self.values_of(unit.column)))
             bound = Bound(persons, known.names, unit.max_rows)
             for columns in self._read():
                 bound.add(columns)
@@ -144,7 +144,7 @@ class FileSource:
             self._stay, self._who = bound.keep, persons[bound.keep]
         return self._stay
 
-    def _values(self, name: str) -> Iterator[list[Plain]]:
+    def values_of(self, name: str) -> Iterator[list[Plain]]:
         """The plain values of one column, chunk by chunk."""
         for file in self._files:
             at = file.names.index(name)
@@ -152,6 +152,27 @@ class FileSource:
             with file.reading() as (connection, scan):
                 for batch in _batches(file, connection, f"SELECT {value} FROM {scan}", 1):
                     yield [as_plain(found, file.stored[at]) for found in batch.column(0).to_pylist()]
+
+    def cells_of(self, columns: Sequence[Modelled]) -> Iterator[dict[str, Cells]]:
+        """The values of some columns as rules see them, chunk by chunk; every row, however many of a person there are."""
+        reader = TextReader()
+        try:
+            for file in self._files:
+                places = {name: at for at, name in enumerate(file.names)}
+                fields = ((c, places[c.name]) for c in columns)
+                query = codes_query((c, file.stored[at], file.source(at)) for c, at in fields)
+                names, rows = [c.name for c in columns], 0
+                with file.reading() as (connection, scan):
+                    for statement in query.setup:
+                        connection.execute(statement)
+                    for batch in _batches(file, connection, query.over(scan), len(columns)):
+                        rows += batch.num_rows
+                        measured = query.cells(batch, reader, names)
+                        codes = query.codes_by_name(batch, reader, [name for name in names if name not in measured])
+                        yield measured | {n: Cells(c.astype(np.int64), np.zeros(len(c))) for n, c in codes.items()}
+                file.check_count(rows)
+        finally:
+            reader.close()
 
     def _read(self) -> Iterator[list[Codes]]:
         reader = TextReader()

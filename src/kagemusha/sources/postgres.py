@@ -66,7 +66,7 @@ class PostgresTable(SqlTable):
             raise UsageError("reading PostgreSQL needs SQLAlchemy and psycopg: pip install 'kagemusha[sql]'") from None
         self._shown = shown(url)
         self.name = self._shown
-        self._lost = False
+        self._lost = self._closed = False
         self._link: Any = None
         if not timeout > 0:
             raise UsageError(f"the statement timeout must be more than 0 seconds, got {timeout}")
@@ -118,7 +118,8 @@ class PostgresTable(SqlTable):
         return hashlib.sha256(repr((told, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
 
     def close(self) -> None:
-        """End the transaction."""
+        """End the transaction, and with it the snapshot and its lock."""
+        self._closed = True
         self._finalizer()
 
     def _run(self, statement: str) -> Any:
@@ -156,6 +157,8 @@ class PostgresTable(SqlTable):
 
     def _shielded(self, call: Callable[[], Result]) -> Result:
         """The result of a call; what driver or server say becomes a message of ours, raised outside the handler."""
+        if self._closed:
+            raise DataError(f"{self.name}: it was closed; open it again for more questions")
         if self._lost:
             raise DataError(f"{self.name}: {LOST}")
         try:

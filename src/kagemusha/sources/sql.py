@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,6 +60,16 @@ class SqlSource:
         self._local: Spool | None = None
         self._whole: Spool | None = None
         self._persons: IntArray | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the table: its state, its locks and what the engine kept for us. Questions after this are refused."""
+        self._table.close()
 
     def __repr__(self) -> str:
         return f"SqlSource({self.name or '<private>'!r}, {len(self.domain)} columns)"

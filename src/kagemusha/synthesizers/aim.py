@@ -21,7 +21,7 @@ from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
 from kagemusha.synthesizers.candidates import Candidates
 from kagemusha.synthesizers.noise_cost import cell_error
 from kagemusha.synthesizers.protocol import Fitted
-from kagemusha.synthesizers.selection_bounds import choice_ceilings
+from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,31 +89,32 @@ class AIM(Adaptive):
             before = model.project(clique)
             model = (self.last_fit if last else self.refit)(curator, measured, model)
             change = float(np.abs(model.project(clique) - before).sum())
-            expected = self._noise_error(curator, clique, MEASURE * cost)
+            expected = self._cell_error(curator, MEASURE * cost) * curator.domain.cells(clique)
             trace.append(Round(clique, noisy.sigma, spent, change, model.tree.cells, self._choice_rho(cost), expected))
             progress(f"round {len(trace)}: {' × '.join(clique)}", spent)
 
             # anneal: a round that moved the model less than its own noise was too timid; ε doubles and σ halves
             if not last and change <= expected:
                 cost *= 2 if self._pure else 4
-        now = dict(zip(score.candidates, model.project_many(score.candidates), strict=True))
-        ceilings = choice_ceilings(score, noisy, now, selection=self._choice_rho(cost), unit=curator.unit)
+        moved = moved_since(score.candidates, score.estimates, model.project_many(score.candidates))
+        ceilings = choice_ceilings(score, noisy, moved, selection=self._choice_rho(cost), unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def _score(
         self, curator: Curator, candidates: Candidates, cliques: Sequence[Clique], model: MarkovField, cost: float
     ) -> L1Error:
+        each = self._cell_error(curator, cost)
         return L1Error(
             cliques,
             model.project_many(cliques),
             weights=np.array([candidates.weights[c] for c in cliques]),
-            penalties=np.array([self._noise_error(curator, c, cost) for c in cliques]),
+            penalties=np.array([each * curator.domain.cells(c) for c in cliques]),
         )
 
-    def _noise_error(self, curator: Curator, clique: Clique, cost: float) -> float:
+    def _cell_error(self, curator: Curator, cost: float) -> float:
         # a pure cost of ε buys the Laplace noise that ε²/2 buys under zCDP
         rho = cost**2 / 2 if self._pure else cost
-        return cell_error(curator.unit, rho, self.noise) * curator.domain.cells(clique)
+        return cell_error(curator.unit, rho, self.noise)
 
     def _choice_rho(self, cost: float) -> float:
         """ρ of the choice in a round of this cost."""

@@ -76,7 +76,8 @@ class AIMGDP(Adaptive):
 
             # select
             open_now = candidates.fitting((m.clique for m in measured), spent * self.max_cells)
-            noise = {c: cell_error(curator.unit, MEASURE * cost) * curator.domain.cells(c) for c in open_now}
+            each = cell_error(curator.unit, MEASURE * cost)
+            noise = {c: each * curator.domain.cells(c) for c in open_now}
 
             def gain(c: Clique, noise: dict[Clique, float] = noise) -> float:
                 return candidates.weights[c] * (beliefs[c].error - noise[c])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb
 
 from kagemusha.errors import ModelTooLarge, UsageError
-from kagemusha.graphical import candidate_cells, tree_cells
+from kagemusha.graphical import candidates_within, tree_cells
 from kagemusha.marginals import Workload
 from kagemusha.schema.domain import Clique, Domain
 
@@ -63,12 +63,17 @@ class Candidates:
 
     @classmethod
     def of(cls, domain: Domain, workload: Workload, max_cells: int, *, explicit: bool) -> Candidates:
-        """Checks sizes from the declared domain alone: a column or an `explicit` clique too large is an error."""
+        """Checks sizes from the declared domain alone: a column or an `explicit` clique too large is an error.
+
+        Of sets that nobody asked for by name the smallest are kept, if all of them are too many to count together.
+        """
         require_columns(domain, max_cells)
         for clique in workload.weights if explicit else ():
             require_clique(domain, clique, max_cells)
         columns = sum(domain.sizes)
         closure = [c for c in workload.closure() if _alone(domain, c, columns) <= max_cells]
+        if not explicit:
+            closure = countable(domain, closure)
         counted = sum(map(domain.cells, closure))
         if counted > COUNTED_CELLS:
             largest = max(closure, key=domain.cells)
@@ -92,8 +97,8 @@ class Candidates:
         """Candidates that keep the junction tree of what is `measured` within `limit` cells or leave it as it is."""
         base = list(measured)
         unchanged = tree_cells(self.domain, base)
-        sizes = candidate_cells(self.domain, base, self.cliques)
-        return [c for c, cells in zip(self.cliques, sizes, strict=True) if cells <= max(limit, unchanged)]
+        fits = candidates_within(self.domain, base, self.cliques, max(limit, unchanged))
+        return [c for c, fit in zip(self.cliques, fits, strict=True) if fit]
 
 
 def require_columns(domain: Domain, max_cells: int) -> None:

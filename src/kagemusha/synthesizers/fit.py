@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.errors import SchemaError, UndeclaredDomain, UsageError
+from kagemusha.certificate.sentences import weighted
+from kagemusha.errors import ModelTooLarge, SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.models.contradictions import require_consistent
@@ -25,19 +26,24 @@ from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
+from kagemusha.release.asking import require_confirmed
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.discovery import (
+    MOST_CATEGORIES,
     Finder,
     close_schema,
     delta_share,
+    largest_domain,
     require_discoverable,
     require_readable_open,
 )
 from kagemusha.release.release import Release
-from kagemusha.schema import Fact, Schema
+from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.version import __version__
+
+FEWEST_CATEGORIES = 8
 
 
 def fit(
@@ -69,16 +75,18 @@ def fit(
     """
     opened = _opened(table, schema)
     declared = opened.schema
+    synthesizer = synthesizer.aimed(declared)
     budget = replace(budget, rows=declared.unit.max_rows)
     if synthesizer.private and not budget.is_finite:
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
-    derived = _derived(declared, allowed=allow_derived or not synthesizer.private)
+    derived = require_confirmed(declared, allowed=allow_derived or not synthesizer.private)
     discovery: dict[str, Any] = {}
     if declared.constraints and not declared.open_facts():
         require_consistent(declared)  # rules that nobody can obey are refused before anything is read
     schedule: Sequence[Event] = ()
     if isinstance(opened, OpenTable):
         discovery = _discovery(declared, discover, budget, synthesizer.accounting)
+        most = _most_categories(declared, synthesizer, budget)
         require_readable_open(opened)
     else:
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
@@ -111,7 +119,7 @@ def fit(
         if isinstance(opened, OpenTable):
             progress("discovering categories and bounds", 0.0)
             finder = Finder(opened, release)
-            curator, source = finder.curator(close_schema(finder, discovery["discover"]))
+            curator, source = finder.curator(close_schema(finder, discovery["discover"], most))
         else:
             curator, source = Curator(opened, release), opened
         if derived:
@@ -133,7 +141,9 @@ def fit(
         created=datetime.now(UTC).date().isoformat(),
         unit_column=declared.unit.column,
         ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
-    ).with_assumptions([*synthesizer.remarks(source.domain, budget), *source.schema.vouchers()])
+    ).with_assumptions(
+        [*synthesizer.remarks(source.domain, budget), *weighted(source.schema), *source.schema.vouchers()]
+    )
     return Model(
         generator=walled(fitted.generator, source.schema),
         schema=source.schema,
@@ -143,21 +153,9 @@ def fit(
         interactions=tuple(fitted.interactions),
         scores=fitted.scores,
         ceilings=dict(fitted.ceilings),
+        expected=fitted.expected,
         like=source.native_like(),
     )
-
-
-def _derived(schema: Schema, *, allowed: bool) -> Sequence[Fact]:
-    """Facts of the schema that were taken from the data; refused unless they are allowed to void the promise."""
-    derived = schema.derived_facts()
-    if derived and not allowed:
-        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
-        raise UndeclaredDomain(
-            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
-            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
-            "give private discovery a share of the budget"
-        )
-    return derived
 
 
 def _opened(table: Any, schema: Schema | None) -> Source | OpenTable:
@@ -179,6 +177,22 @@ def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: 
         )
     require_discoverable(schema, share, accounting, finite=budget.is_finite)
     return {"discover": share, "delta_share": delta_share(schema), "discovered": facts}
+
+
+def _most_categories(schema: Schema, synthesizer: Synthesizer, budget: Budget) -> int:
+    """How many categories of a column discovery may find: so few that the method can carry whatever comes of it.
+
+    What it cannot carry even then is refused here, before anything is reserved.
+    """
+    most = MOST_CATEGORIES
+    while True:
+        try:
+            synthesizer.plan(largest_domain(schema, most), budget)
+            return most
+        except ModelTooLarge:
+            if most <= FEWEST_CATEGORIES:
+                raise
+            most //= 2
 
 
 def _name_of(table: Any, opened: Source | OpenTable, *, needed: bool) -> str:

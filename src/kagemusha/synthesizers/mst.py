@@ -19,7 +19,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
-from kagemusha.synthesizers.selection_bounds import choice_ceilings
+from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +72,11 @@ class MST(Synthesizer):
         measured += pairs
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
         trace = [Round(m.clique, m.sigma, 1.0, cells=model.tree.cells) for m in pairs]
-        now = dict(zip(candidates, model.project_many(candidates), strict=True))
+        moved = moved_since(candidates, [expected[c] for c in candidates], model.project_many(candidates))
         ceilings: dict[Clique, float] = {}
         for score, pair in zip(choices, pairs, strict=True):
             # a later choice had weaker rivals and tells more
-            ceilings |= choice_ceilings(score, pair, now, selection=third / (len(domain) - 1), unit=curator.unit)
+            ceilings |= choice_ceilings(score, pair, moved, selection=third / (len(domain) - 1), unit=curator.unit)
         return Fitted(MarkovGenerator(model), measured, trace, ceilings=ceilings)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.graphical import MarkovField, candidate_cells, junction_tree
+from kagemusha.graphical import MarkovField, candidates_within, junction_tree
 from kagemusha.marginals import nearest_counts
 from kagemusha.queries.network_scores import Family
 from kagemusha.schema.domain import Clique, Domain
@@ -93,8 +93,9 @@ class Growth:
             for f in found
         ]
         hard = [f for f, fits in zip(found, easy, strict=True) if not fits]
-        sizes = dict(zip(hard, candidate_cells(self.domain, base, [f.members for f in hard]), strict=True))
-        return [f for f, fits in zip(found, easy, strict=True) if fits or sizes[f] <= self.max_cells]
+        within = candidates_within(self.domain, base, [f.members for f in hard], self.max_cells)
+        fitting = {f for f, fits in zip(hard, within, strict=True) if fits}
+        return [f for f, fits in zip(found, easy, strict=True) if fits or f in fitting]
 
     def _families_of(self, child: str, known: Clique, degree: int) -> Iterator[Family]:
         size = self.domain.cells

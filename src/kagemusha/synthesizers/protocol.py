@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -36,6 +36,8 @@ class Fitted:
     scores: PairScores | None = None
     ceilings: Mapping[Clique, float] = field(default_factory=dict)
     """The most that the generator's L1 error over a clique can be, in records, as far as the choices tell."""
+    expected: float | None = None
+    """The mean L1 error of pairs that the method itself expects, a share of records; None where it has no idea."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ class Synthesizer(ABC):
     def schedule_for(self, schema: Schema, budget: Budget) -> Sequence[Event]:
         """`schedule` for methods whose steps depend on what kind each column is."""
         return self.schedule(schema.domain, budget)
+
+    def aimed(self, schema: Schema) -> Synthesizer:
+        """The same method taking care of the column that the schema names as target, if it can and was told of none itself."""
+        if schema.target is None or getattr(self, "target", "") is not None:
+            return self
+        return replace(self, target=schema.target)  # type: ignore[type-var]  # whoever has the option is a dataclass
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""

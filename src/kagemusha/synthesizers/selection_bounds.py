@@ -8,7 +8,7 @@ penalties of the score. What is known of e_* is the measurement that followed. A
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,11 +24,11 @@ RISK = 0.05
 
 
 def choice_ceilings(
-    score: L1Error, noisy: NoisyMarginal, now: Mapping[Clique, FloatArray], *, selection: float, unit: PrivacyUnit
+    score: L1Error, noisy: NoisyMarginal, moved: Mapping[Clique, float], *, selection: float, unit: PrivacyUnit
 ) -> dict[Clique, float]:
     """For each candidate of a choice, the most that its L1 error can be, in records.
 
-    `now` holds what the model expects of each candidate, the score what it expected when the choice was made. `noisy` is
+    `moved` says how far what the model expects of each candidate has moved since the choice was made. `noisy` is
     the measurement of the chosen candidate, made after the choice; `selection` is what the choice cost (ρ).
     """
     chosen = list(score.candidates).index(noisy.clique)
@@ -38,9 +38,12 @@ def choice_ceilings(
     excess = float(score.weights[chosen]) * (distance + 2 * spread - float(score.penalties[chosen]))
     sensitivity = float(score.weights.max()) * unit.sensitivity(COUNTS).l1
     luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(len(score.candidates) / RISK)
-    return {
-        clique: max(0.0, (excess + luck) / float(weight) + float(penalty)) + float(np.abs(old - now[clique]).sum())
-        for clique, weight, penalty, old in zip(
-            score.candidates, score.weights, score.penalties, score.estimates, strict=True
-        )
-    }
+    most = np.maximum(0.0, (excess + luck) / score.weights + score.penalties)
+    return {clique: each + moved[clique] for clique, each in zip(score.candidates, most.tolist(), strict=True)}
+
+
+def moved_since(
+    cliques: Sequence[Clique], before: Sequence[FloatArray], now: Sequence[FloatArray]
+) -> dict[Clique, float]:
+    """The L1 distance between what was expected of each clique and what is expected now, in records."""
+    return {c: float(np.abs(old - new).sum()) for c, old, new in zip(cliques, before, now, strict=True)}

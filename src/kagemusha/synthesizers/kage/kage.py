@@ -27,17 +27,15 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
-from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.kage.beliefs import KEPT, believed
-from kagemusha.synthesizers.kage.choice import Choice, choose, shrunk
+from kagemusha.synthesizers.kage.choice import TRUST, Choice, choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge, sums
+from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
+from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns, ordered_codes
 from kagemusha.synthesizers.kage.structure import grown
-from kagemusha.synthesizers.kage.tree import trees_of
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
@@ -45,9 +43,11 @@ from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 COLUMNS = 0.15
 """Share of the budget for the first look at columns."""
 
-SCORES, SCORES_EACH = (0.04, 0.15), 0.0121
-"""Share of the budget for the dependence of all pairs: between these two, SCORES_EACH times the cube root of how many there
-are. Each score's noise grows with the square root of their number, and what a wrong choice costs shrinks with it."""
+SCORES, BALANCE = (0.03, 0.15), 0.55
+"""Share of the budget for the dependence of all pairs: between these two, see `_shares`."""
+
+TYPICAL = 3
+"""Pairs that are measured for each column, about."""
 
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
@@ -61,6 +61,10 @@ GROWTH = 2
 
 PRECISE = 0.006
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
+
+FIRST, FIRST_TRUST = 0.4, 1.0
+"""Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted until then:
+what is wrongly left out is found later."""
 
 LATER = 0.3
 """Then this share of what is left waits for what that look says."""
@@ -78,6 +82,8 @@ class Looks:
     """None where there is no pair."""
     typical: float
     """The noise that a cell of a pair may have."""
+    products: Sequence[FloatArray] = ()
+    """What each pair would be if its columns were independent, over groups."""
 
     @property
     def pairs(self) -> list[Clique]:
@@ -117,47 +123,54 @@ class Kage(Synthesizer):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Measure columns, look at all pairs, measure what pays, fit; where pairs are precise, go on to triples."""
-        domain, rows = curator.domain, curator.public_rows()
+        domain = curator.domain
         looks = self.looks(curator, progress=progress)
         marginals, known, pairs = list(looks.marginals), looks.known, looks.pairs
         if looks.scores is None:
             marginals += measure_columns(curator, curator.remaining)
-            alone = replace(known, columns=NoisyColumns.of(marginals, rows, trees_of(curator.schema)))
+            alone = replace(known, columns=columns_of(curator, marginals))
             return _fitted(alone, alone.fit(max_cells=self.max_cells), marginals)
 
-        columns, groups, scores, errors = known.columns, known.groups, looks.scores, looks.errors
-        choice = self.choose(curator, looks, beyond=True)
-        further = len(domain) > 2 and choice.predicted < PRECISE * columns.total * len(pairs)
-
-        progress(f"measuring {len(choice.pairs)} pairs", 0.2)
-        left = curator.remaining * (1 - LATER if further else 1)
-        if choice.columns > 0:
-            marginals += measure_columns(curator, choice.columns * left)
-            columns = NoisyColumns.of(marginals, rows, trees_of(curator.schema))
-        chosen = [looks.queries[i] for i in choice.pairs]
-        measured = curator.answer(chosen, [share * left for share in choice.shares])
-        known = replace(known, columns=columns, interactions=measured)
-        progress("fitting", 0.3)
-        room = min(choice.cells, self.max_cells - known.shared_out)
-        known, fit = grown(known, max_cells=room, importance=self._importance)
+        bought = Purchases(curator, looks.queries, marginals)
+        left = curator.remaining
+        choice, sketched = self.choose(curator, looks, trust=FIRST_TRUST), None
+        if 0 < len(choice.pairs) < len(pairs):
+            progress(f"measuring {len(choice.pairs)} pairs", 0.2)
+            bought.spend(choice, FIRST * left)
+            progress("fitting", 0.25)
+            sketch = bought.known(known).fit(max_cells=self.max_cells)
+            sketched = sketch.theta
+            unknown = unexplained(
+                sketch.field, pairs, looks.scores.values, looks.scores.sigma, looks.products, bought.measured
+            )
+            choice = self.choose(curator, looks, left=left, unknown=unknown, start=list(bought.measured), beyond=True)
+        further = len(domain) > 2 and choice.predicted < PRECISE * known.columns.total * len(pairs)
+        progress(f"measuring {len(choice.pairs)} pairs", 0.3)
+        bought.spend(choice, curator.remaining - (LATER * left if further else 0.0))
+        known = bought.known(known)
+        progress("fitting", 0.35)
+        room = known.room(choice.cells, self.max_cells)
+        known, fit = grown(known, max_cells=room, importance=self._importance, start=sketched)
         if further:
             progress("looking at triples", 0.6)
             known = second_look(
                 curator,
                 known,
                 fit,
-                dict(zip(pairs, errors.tolist(), strict=True)),
+                dict(zip(pairs, looks.errors.tolist(), strict=True)),
                 importance=self._importance,
                 kept=KEPT,
-                max_cells=min(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells - known.shared_out),
+                max_cells=known.room(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells),
             )
             if not known.interactions:
                 marginals += measure_columns(curator, curator.remaining)
-                known = replace(known, columns=NoisyColumns.of(marginals, rows, trees_of(curator.schema)))
+                known = replace(known, columns=columns_of(curator, marginals))
             progress("fitting again", 0.7)
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
-        return replace(_fitted(known, fit, marginals), scores=PairScores(pairs, scores.values, scores.sigma, groups))
+        scores = PairScores(pairs, looks.scores.values, looks.scores.sigma, known.groups)
+        expected = min(2.0, float(choice.expected.mean()) / known.columns.total)
+        return replace(_fitted(known, fit, marginals), scores=scores, expected=expected)
 
     def looks(self, curator: Curator, *, progress: Progress = silent) -> Looks:
         """The first two steps: every column, then the dependence of all pairs at once."""
@@ -166,13 +179,13 @@ class Kage(Synthesizer):
         shares = self._shares(domain)
         progress("measuring columns", 0.0)
         marginals = measure_columns(curator, shares["columns"] * curator.total)
-        columns = NoisyColumns.of(marginals, curator.public_rows(), trees_of(curator.schema))
+        columns = columns_of(curator, marginals)
         if not pairs:
             codes = {n: np.arange(domain.size(n)) for n in domain}
             return Looks(marginals, Gathered(domain, columns, codes, dict.fromkeys(domain, 0)), (), None, 0.0)
 
         progress("looking at pairs", 0.1)
-        typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), 3 * len(domain)))
+        typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), TYPICAL * len(domain)))
         ordinary, most = ordered_codes(curator.schema, domain), self._most(domain)
         groups = {
             n: merge(
@@ -185,8 +198,11 @@ class Kage(Synthesizer):
             n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
         }
         known = Gathered(domain, columns, groups, ordered)
-        (scores,) = curator.answer([_independence(known, pairs)], shares["scores"] * curator.total)
-        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores, typical)
+        tables = {n: sums(known.tables[n], g) for n, g in groups.items()}
+        products = [np.outer(tables[a], tables[b]) / columns.total for a, b in pairs]
+        distances = GroupedError(pairs, [(groups[a], groups[b]) for a, b in pairs], products)
+        (scores,) = curator.answer([distances], shares["scores"] * curator.total)
+        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores, typical, products)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
@@ -218,9 +234,17 @@ class Kage(Synthesizer):
         return self.emphasis if self.target in clique else 1.0
 
     def _shares(self, domain: Domain) -> dict[str, float]:
-        """Of the whole budget, as planned; the share of columns may grow once the noise is known."""
-        pairs = len(domain) * (len(domain) - 1) / 2
-        scores = float(np.clip(SCORES_EACH * pairs ** (1 / 3), *SCORES))
+        """Of the whole budget, as planned; the share of columns may grow once the noise is known.
+
+        A share q for the scores of P pairs takes q/2 of everybody's precision, and a wrong choice costs about a score's noise, √(P/q).
+        Where K pairs of w cells are measured their noise is √K·w, so both together cost least for q ∝ (P/K)^(1/3) / w^(2/3).
+        """
+        columns = len(domain)
+        pairs = columns * (columns - 1) / 2
+        sizes = np.array(domain.sizes, dtype=np.float64) ** (2 / 3)
+        cells = (sizes.sum() ** 2 - (sizes**2).sum()) / (2 * pairs) if pairs else 1.0  # mean of w^(2/3) over pairs
+        measured = min(pairs, TYPICAL * columns)
+        scores = float(np.clip(BALANCE * (pairs / measured) ** (1 / 3) / cells, *SCORES)) if pairs else 0.0
         return {"columns": COLUMNS, "scores": scores, "pairs": 1 - COLUMNS - scores}
 
     def _most(self, domain: Domain) -> int:
@@ -234,12 +258,16 @@ class Kage(Synthesizer):
         *,
         left: float | None = None,
         importance: Callable[[Clique], float] | None = None,
+        unknown: FloatArray | None = None,
+        start: Sequence[int] = (),
+        trust: float = TRUST,
         beyond: bool = False,
     ) -> Choice:
         """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
 
-        `importance` says how much a pair counts: it may be made of anything that is released or public. With
-        `beyond` there may be more pairs than the model has room for.
+        `importance` says how much a pair counts: it may be made of anything that is released or public. `start` are pairs
+        that a model holds already, and `unknown` is how far the others are from it. With `beyond` there may be more
+        pairs than the model has room for.
         """
         known, queries, errors = looks.known, looks.queries, looks.errors
         left = curator.remaining if left is None else left
@@ -248,22 +276,14 @@ class Kage(Synthesizer):
             known, queries, errors, looks.typical, curator.unit, left, before, importance or self._importance
         )
         room = self.max_cells - known.shared_out
-        return choose(pairs, lambda limit: GrowingTree(known.coarse, min(limit, room)).add, LIMITS, beyond=beyond)
-
-
-def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
-    """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
-    columns = {c.name: c for c in schema.modelled}
-    return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}
-
-
-def _independence(known: Gathered, pairs: Sequence[Clique]) -> GroupedError:
-    tables = {n: sums(known.tables[n], g) for n, g in known.groups.items()}
-    return GroupedError(
-        pairs,
-        [(known.groups[a], known.groups[b]) for a, b in pairs],
-        [np.outer(tables[a], tables[b]) / known.columns.total for a, b in pairs],
-    )
+        return choose(
+            replace(pairs, unknown=unknown),
+            lambda limit: GrowingTree(known.coarse, min(limit, room)).add,
+            LIMITS,
+            beyond=beyond,
+            trust=trust,
+            start=start,
+        )
 
 
 def _fitted(known: Gathered, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:

@@ -14,11 +14,14 @@ from kagemusha.marginals import NoisyMarginal, nearest_counts
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
+from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.corrected import corrected
+from kagemusha.synthesizers.kage.denoised import denoised
 from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
-from kagemusha.synthesizers.kage.tree import Tree, shrunk_to_siblings
+from kagemusha.synthesizers.kage.tree import Tree, shrunk_to_siblings, trees_of
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
@@ -35,10 +38,16 @@ class NoisyColumns:
     sigma: Mapping[str, float]
     total: float
     trees: Mapping[str, Tree] = field(default_factory=dict)
+    ordered: Mapping[str, int] = field(default_factory=dict)
+    """How many of a column's codes have an order: the first ones."""
 
     @classmethod
     def of(
-        cls, marginals: Sequence[NoisyMarginal], rows: int | None, trees: Mapping[str, Tree] | None = None
+        cls,
+        marginals: Sequence[NoisyMarginal],
+        rows: int | None,
+        trees: Mapping[str, Tree] | None = None,
+        ordered: Mapping[str, int] | None = None,
     ) -> NoisyColumns:
         """Measurements of the same column are combined by inverse variance; `rows` if the number is public."""
         weighted: dict[str, FloatArray] = {}
@@ -51,13 +60,15 @@ class NoisyColumns:
         trust = {name: precision[name] / len(noisy[name]) for name in noisy}
         total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
         sigma = {name: precision[name] ** -0.5 for name in noisy}
-        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {})
+        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {}, ordered or {})
 
     def table(self, name: str) -> FloatArray:
-        """The nearest possible table of a column."""
+        """The nearest possible table of a column, noise drawn together."""
         noisy = self.noisy[name]
         if name in self.trees:
             noisy = shrunk_to_siblings(noisy, self.sigma[name], self.trees[name])
+        else:
+            noisy = denoised(noisy, self.sigma[name], self.ordered.get(name, 0))
         return nearest_counts(noisy, self.total)
 
     def grouped(self, name: str, group: IntArray) -> NoisyColumn:
@@ -65,7 +76,7 @@ class NoisyColumns:
         members = np.bincount(group)
         sigma = self.sigma[name]
         start = np.maximum(sums(self.table(name), group), 0.1 * sigma)
-        return NoisyColumn(name, sums(self.noisy[name], group), sigma * math.sqrt(float(members.mean())), start)
+        return NoisyColumn(name, sums(self.table(name), group), sigma * math.sqrt(float(members.mean())), start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +108,10 @@ class Gathered:
         groups = ((len(g), int(g.max()) + 1) for g in self.groups.values())
         return sum(codes * count for codes, count in groups if count < codes)
 
+    def room(self, limit: int, most: int) -> int:
+        """Cells that the model over groups may have: up to `limit`, and `most` with those that share groups out; all columns always fit."""
+        return max(sum(self.coarse.sizes), min(limit, most - self.shared_out))
+
     def query(self, clique: Clique, noise: float) -> Interaction:
         """The clique's interaction, its rare codes merged for this noise in a cell."""
         return merged_interaction(self.tables, self.groups, self.ordered, clique, noise, self.columns.trees)
@@ -122,3 +137,15 @@ class Gathered:
         """The model over all codes: within a group they follow their column."""
         whole = MarkovGenerator(*expand(fit.field, self.domain, self.groups, self.tables))
         return replace(whole, pairs=corrected(whole, self.outside))
+
+
+def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyColumns:
+    """All measurements of columns, with what the schema says about their codes."""
+    schema = curator.schema
+    return NoisyColumns.of(marginals, curator.public_rows(), trees_of(schema), ordered_codes(schema, curator.domain))
+
+
+def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
+    """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
+    columns = {c.name: c for c in schema.modelled}
+    return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}

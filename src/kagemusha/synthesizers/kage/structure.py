@@ -29,12 +29,17 @@ EACH = 2
 """Pairs of one column that a round takes in: many that are wrong together may be set right by a few."""
 
 
-def grown(known: Gathered, *, max_cells: int, importance: Callable[[Clique], float]) -> tuple[Gathered, InteractionFit]:
-    """The model of as many of the measured pairs as fit into `max_cells`; the others stay aside as `outside`."""
+def grown(
+    known: Gathered, *, max_cells: int, importance: Callable[[Clique], float], start: FloatArray | None = None
+) -> tuple[Gathered, InteractionFit]:
+    """The model of as many of the measured pairs as fit into `max_cells`; the others stay aside as `outside`.
+
+    `start` is what an earlier fit to the same columns and the first pairs found.
+    """
     pairs = [m.query.clique for m in known.interactions]
     everything = GrowingTree(known.coarse, max_cells)
     if all(everything.add(pair) for pair in pairs):
-        return known, known.fit(max_cells=max_cells)
+        return known, known.fit(max_cells=max_cells, start=start)
     waiting = list(known.interactions)
     inside: list[NoisyInteraction] = []
     fit = replace(known, interactions=()).fit(max_cells=max_cells, steps=1)

@@ -19,10 +19,11 @@ from kagemusha.queries.interactions import GroupedError, Interaction, NoisyInter
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.candidates import COUNTED_CELLS
-from kagemusha.synthesizers.kage.choice import TripleChoice, candidate_triples, choose_triples, shrunk
+from kagemusha.synthesizers.kage.choice import shrunk
 from kagemusha.synthesizers.kage.grouping import on_groups
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.triple_choice import TripleChoice, candidate_triples, choose_triples
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
 
 TRIPLE_SCORES = 0.02

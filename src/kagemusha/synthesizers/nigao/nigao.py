@@ -21,6 +21,7 @@ from kagemusha.progress import Progress, part, silent
 from kagemusha.queries.cell_lengths import cells_of
 from kagemusha.queries.record_vectors import Vectors
 from kagemusha.release.curator import Curator
+from kagemusha.schema import Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of
 from kagemusha.schema.measured import Measured
@@ -134,6 +135,13 @@ class Nigao(Synthesizer):
         if self.decoder:
             steps.append(("decoder, kept only if it wins", self.decoder))
         return Plan(steps, width * width, 2.0 + 3e-9 * width**3 + 8e-6 * width * width)
+
+    def aimed(self, schema: Schema) -> Synthesizer:
+        """As for other methods, where the schema's target has few enough codes to be classes."""
+        target = next((c for c in schema.modelled if c.name == schema.target), None)
+        if target is None or target.open_fields or target.size > MOST_CLASSES or len(schema.modelled) < 2:
+            return self
+        return super().aimed(schema)
 
     def _require(self, domain: Domain) -> int:
         if self.target is not None and self.target not in domain:

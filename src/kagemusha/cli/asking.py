@@ -1,0 +1,129 @@
+"""Questions that are paid for: what `totals` and `schema check --epsilon` have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+
+import typer
+
+from kagemusha.cli.caps import cap_told, settle_cap
+from kagemusha.cli.options import ledger_path
+from kagemusha.cli.output import plain, say
+from kagemusha.errors import UsageError
+from kagemusha.privacy.unit import Adjacency
+
+if TYPE_CHECKING:
+    from kagemusha.certificate.certificate import Certificate
+    from kagemusha.queries.query import Query
+    from kagemusha.schema import Schema
+    from kagemusha.sources import Source
+
+Released = TypeVar("Released")
+
+CapOption = Annotated[
+    float | None,
+    typer.Option(help="The most ε that all releases of this data set may cost together; set before the first one."),
+]
+DatasetOption = Annotated[
+    str | None, typer.Option(help="Name of the data set in the ledger; by default its path.", show_default=False)
+]
+KeyOption = Annotated[
+    str, typer.Option(help="Name of this question; another key asks (and pays) again, with fresh noise.")
+]
+
+Z95 = 1.959963984540054
+"""Deviations of noise that 95 of 100 answers stay within."""
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What a question may cost, and out of which cap of which ledger."""
+
+    epsilon: float
+    delta: float
+    adjacency: str
+    ledger: str | None
+    dataset: str | None
+    policy: str
+    cap: float | None
+    key: str
+
+
+@dataclass(frozen=True, eq=False)
+class Paid(Generic[Released]):
+    """An answer, and where it was paid for."""
+
+    answer: Released
+    certificate: Certificate
+    ledger: str | Path
+    dataset: str
+    policy: str
+
+    def to_json(self) -> dict[str, Any]:
+        """What was paid, for machines."""
+        from kagemusha.ledger import ledger_shown
+
+        promised = self.certificate.promised
+        return {
+            "epsilon": self.certificate.epsilon,
+            "delta": promised.delta,
+            "adjacency": str(promised.adjacency),
+            "release": self.certificate.release,
+            "ledger": ledger_shown(self.ledger),
+            "cap": cap_told(self.ledger, self.dataset, self.policy),
+        }
+
+    def say(self) -> None:
+        """What was paid, for people."""
+        from kagemusha.ledger import ledger_shown
+
+        whom = self.certificate.of_whom
+        say(
+            f"Paid: {self.certificate.promised.in_words()}. It is about one {whom}. Ledger: {plain(ledger_shown(self.ledger))}"
+        )
+        say("The same command again costs nothing and gives the same numbers. They may be published.")
+
+    def save(self, path: Path | None) -> None:
+        """Write the certificate, if it is wanted."""
+        if path is not None:
+            from kagemusha.files import write_whole
+
+            write_whole(path, self.certificate.to_json().encode())
+
+
+def ask(
+    data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
+) -> Paid[Released]:
+    """The answer of a question, paid for in the ledger first."""
+    from kagemusha.certificate.verify import MOST_DELTA
+    from kagemusha.ledger.cap import Cap
+    from kagemusha.privacy.budget import Budget
+    from kagemusha.release.asking import ask as answered
+    from kagemusha.release.asking import require_confirmed
+
+    budget = Budget(payment.epsilon, payment.delta, Adjacency.named(payment.adjacency))
+    if payment.delta > MOST_DELTA:
+        raise UsageError(f"--delta must be at most {MOST_DELTA:g}, got {payment.delta:g}")
+    if payment.cap is not None and not payment.epsilon <= payment.cap:
+        raise UsageError(f"--cap must be at least --epsilon ({payment.epsilon:g}), got {payment.cap:g}")
+    require_confirmed(source.schema)
+    where = ledger_path(payment.ledger, data)
+    name = payment.dataset or source.name or data
+    capped = replace(budget, epsilon=payment.cap or budget.epsilon, rows=source.schema.unit.max_rows)
+    if not settle_cap(where, Cap(name, payment.policy, capped), asked=payment.cap is not None):
+        raise UsageError(
+            "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
+            "--cap, such as --cap 3, what all releases of it may cost together"
+        )
+    found = answered(
+        source, query, budget, declared=declared, ledger=where, dataset=name, policy=payment.policy, key=payment.key
+    )
+    return Paid(found.answer, found.certificate, where, name, payment.policy)
+
+
+def require_free(path: Path | None) -> None:
+    """Refuse a file that is there, before anything is paid."""
+    if path is not None and path.exists():
+        raise UsageError(f"--certificate {path} already exists; choose another name")

@@ -1,0 +1,110 @@
+"""`totals`: how many people of the population stand behind a survey, by category, as a charged question."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kagemusha.cli.asking import (
+    Z95,
+    CapOption,
+    DatasetOption,
+    KeyOption,
+    Payment,
+    ask,
+    require_free,
+)
+from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, LedgerOption, Policy, TableOption, TimeoutOption
+from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
+from kagemusha.errors import UsageError
+
+MOST_GROUPS = 2_000
+"""Groups that are listed; more are for --json."""
+
+
+def totals(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="The private survey: a CSV or Parquet file, or a database with --table, as `synth` takes it.",
+            show_default=False,
+        ),
+    ],
+    schema: Annotated[
+        Path, typer.Option("--schema", "-s", help="The schema file (TOML), with [weight].", show_default=False)
+    ],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="What this question may cost, such as 0.1.", show_default=False)
+    ],
+    by: Annotated[
+        list[str] | None, typer.Option("--by", help="A column to split the total by. Repeatable.", show_default=False)
+    ] = None,
+    table: TableOption = None,
+    timeout: TimeoutOption = None,
+    delta: Delta = 1e-9,
+    adjacency: AdjacencyOption = "add-remove",
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    policy: Policy = "default",
+    cap: CapOption = None,
+    key: KeyOption = "",
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="File to write the certificate of the answer to (JSON).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Population totals of a survey with noise: the sum of its weights, in all or by category, each with an interval.
+
+    The schema names the column of weights ([weight] with column = "…") and declares the largest one, which bounds what one
+    record can move. The answer is paid for in the ledger before the table is counted, and may be published.
+    """
+    from kagemusha.queries.weighted_counts import WeightedCounts
+    from kagemusha.schema import Schema
+    from kagemusha.sources import open_source
+
+    declared = Schema.load(schema)
+    require_free(certificate)
+    payment = Payment(epsilon, delta, adjacency, ledger, dataset, policy, cap, key)
+    for name in by or ():
+        if name not in declared.domain:
+            raise UsageError(
+                f"--by {name!r}: no modelled column of that name; there are {', '.join(declared.domain.names)}"
+            )
+    query = WeightedCounts(declared, tuple(by or ()))
+    source = open_source(data, declared, table=table, timeout=timeout)
+    with progress_bar(quiet=as_json) as progress:
+        progress("counting", 0.1)
+        paid = ask(data, source, query, payment)
+    paid.save(certificate)
+    found = paid.answer
+    groups = _groups(declared, found.clique, found.values)
+    off = Z95 * found.sigma
+    if as_json:
+        listed = [{**dict(zip(found.clique, names, strict=True)), "people": people} for names, people in groups]
+        told = {"by": list(found.clique), "totals": listed, "off by at most, 95 of 100": off}
+        say_json({**told, **paid.to_json()})
+        return
+    rows = [
+        [*names, f"{people:,.0f}", f"{max(0.0, people - off):,.0f} to {max(0.0, people + off):,.0f}"]
+        for names, people in groups
+    ]
+    say_table(
+        "Population totals, with noise",
+        [*found.clique, "people", "95 of 100 such intervals hold"],
+        rows[:MOST_GROUPS],
+    )
+    if len(rows) > MOST_GROUPS:
+        say(f"The first {MOST_GROUPS:,} of {len(rows):,} groups; --json lists all.")
+    say(
+        f"Off by at most about {off:,.0f} people because of the noise, in 95 of 100 cases; that the sample is a sample comes on top. "
+        f"A record counts for the middle of the bin that its {plain(query.weight)} is in."
+    )
+    paid.say()
+
+
+def _groups(schema: Any, clique: tuple[str, ...], values: Any) -> list[tuple[tuple[str, ...], float]]:
+    names = [schema[name].code_names for name in clique]
+    return list(zip(product(*names), map(float, values.ravel()), strict=True))

@@ -1,0 +1,153 @@
+"""One question of its own to a private table: charged to the ledger, then read, then answered with noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.sentences import weighted
+from kagemusha.errors import UndeclaredDomain, UsageError
+from kagemusha.ledger import open_ledger
+from kagemusha.ledger.protocol import Ledger, ReleaseRequest
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
+from kagemusha.queries.query import Query
+from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.release import Release
+from kagemusha.schema import Fact, Schema
+from kagemusha.sources.protocol import Source
+from kagemusha.version import __version__
+
+Released = TypeVar("Released")
+
+METHOD = "question"
+"""What ledgers and certificates call a release that is one answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answered(Generic[Released]):
+    """What the world may see: the noisy answer, and what it rests on."""
+
+    answer: Released
+    certificate: Certificate
+
+
+def ask(
+    source: Source,
+    query: Query[Released],
+    budget: Budget,
+    *,
+    declared: Schema | None = None,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    key: str = "",
+    simulation: SimulatedNoise | None = None,
+) -> Answered[Released]:
+    """The noisy answer of one query at the whole of a budget, which the ledger has before anything is counted.
+
+    Exact integer Gaussian noise, or discrete Laplace noise where δ is 0. The same question asked again (same data set, schema,
+    budget and `key`) returns the stored answer and costs nothing. `declared` is the schema behind a source that shows a part of the
+    table. `simulation` is noise for experiments, and protects nobody.
+    """
+    require_confirmed(source.schema)
+    schema = declared or source.schema
+    if not budget.is_finite:
+        raise UsageError("epsilon must be finite for a question with noise")
+    budget = replace(budget, rows=schema.unit.max_rows)
+    pure = budget.delta == 0
+    accounting = Accounting.PURE if pure else Accounting.GDP  # fits under the cap of every other release
+    require_readable(source)
+    asked = {"schema": schema.digest(), "question": query.what}
+    spent = budget
+    if simulation is not None:
+        spent = replace(budget, epsilon=math.inf)
+        asked |= {"simulation": "yes", "epsilon": repr(budget.epsilon)}
+    name = dataset or source.name
+    if name is None and ledger is not None:
+        raise UsageError("a table in memory needs a name under which the ledger knows it: pass dataset='…'")
+    request = ReleaseRequest(
+        dataset=name or "table",
+        policy=policy,
+        method=METHOD,
+        budget=spent,
+        accounting=accounting,
+        key=key,
+        details=asked,
+        fingerprint=source.fingerprint(),
+    )
+    book = opened(ledger)
+    noise: Noise = simulation or ExactNoise()
+    with Release(request, Filter(budget, accounting), book, noise) as release:
+        curator = Curator(source, release)
+        mechanism = "laplace" if pure else "gaussian"
+        (answer,) = curator.answer([query], curator.remaining, mechanism=mechanism)
+    certificate = Certificate(
+        promised=budget,
+        accounting=accounting,
+        method=METHOD,
+        parameters={"question": query.what},
+        events=release.events,
+        simulated=release.simulated,
+        adaptive=False,
+        schema_digest=schema.digest(),
+        dataset=Path(name or "table").name,
+        policy=policy,
+        release=release.id,
+        version=__version__,
+        created=datetime.now(UTC).date().isoformat(),
+        unit_column=schema.unit.column,
+        ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
+    ).with_assumptions([*weighted(schema), *schema.vouchers()])
+    return Answered(answer, certificate)
+
+
+def opened(ledger: Ledger | str | Path | None) -> Ledger:
+    """A ledger as it is, or the one at a path; one in memory if there is none."""
+    return ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
+
+
+def require_confirmed(schema: Schema, *, allowed: bool = False, only: Collection[str] | None = None) -> Sequence[Fact]:
+    """Facts (of some columns) that were taken from the data; refused unless they are allowed to void the promise."""
+    derived = [fact for fact in schema.derived_facts() if only is None or fact.column in only]
+    if derived and not allowed:
+        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
+        raise UndeclaredDomain(
+            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
+            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
+            "give private discovery a share of the budget"
+        )
+    return derived
+
+
+def look(
+    source: Source,
+    reason: str,
+    *,
+    ledger: Ledger | str | Path | None,
+    dataset: str | None = None,
+    policy: str = "default",
+) -> Source:
+    """The source itself, after the ledger has been told of a read without protection; under a cap its owner must allow that.
+
+    No fingerprint is kept: looking again after the table was mended is no other release.
+    """
+    budget = Budget(math.inf, 0.0, rows=source.schema.unit.max_rows)
+    request = ReleaseRequest(
+        dataset=dataset or source.name or "table",
+        policy=policy,
+        method=METHOD,
+        budget=budget,
+        accounting=Accounting.GDP,
+        details={"schema": source.schema.digest(), "question": reason},
+    )
+    with Release(request, Filter(budget, Accounting.GDP), opened(ledger), ExactNoise()) as release:
+        return Curator(source, release).unprotected(reason)

@@ -1,0 +1,103 @@
+"""Columns and pairs in two instalments: a model of the first says which pairs still need measuring, for nothing.
+
+How far every pair is from independence was released at the start. A model fitted to a few pairs implies a distance for each of the
+others; a pair whose distance it implies is told by the pairs that were measured, and only the others are worth the rest
+of the budget. Measuring a pair twice tells as much as measuring it once at the sum of both costs, so nothing is lost by waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kagemusha.arrays import FloatArray
+from kagemusha.graphical import MarkovField
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.queries.interactions import Interaction, NoisyInteraction, combined
+from kagemusha.release.curator import Curator
+from kagemusha.schema.domain import Clique
+from kagemusha.synthesizers.kage.choice import Choice
+from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
+
+LEAST_PART = 1e-6
+"""Smaller parts of an instalment are not worth a question."""
+
+DOUBT = 0.15
+"""A pair keeps at least this share of the distance that the model implies: tables as far from independence need not be alike."""
+
+COLUMNS = -1
+"""Stands for all columns where pairs go by their place."""
+
+
+@dataclass
+class Purchases:
+    """What was measured so far, what it cost (ρ), and what the model makes of it."""
+
+    curator: Curator
+    queries: Sequence[Interaction]
+    marginals: list[NoisyMarginal]
+    measured: dict[int, NoisyInteraction] = field(default_factory=dict)
+    had: dict[int, float] = field(default_factory=dict)
+
+    def spend(self, choice: Choice, cost: float) -> None:
+        """Bring what columns and pairs have had in all towards the shares that were chosen."""
+        wanted = {COLUMNS: choice.columns, **dict(zip(choice.pairs, choice.shares, strict=True))}
+        costs = topped_up(self.had, {i: share for i, share in wanted.items() if share > 0}, cost)
+        for i, part in costs.items():
+            self.had[i] = self.had.get(i, 0.0) + part
+        if (columns := costs.pop(COLUMNS, 0.0)) > 0:
+            self.marginals += measure_columns(self.curator, columns)
+        answers = self.curator.answer([self.queries[i] for i in costs], list(costs.values()))
+        for i, new in zip(costs, answers, strict=True):
+            self.measured[i] = combined(self.measured[i], new) if i in self.measured else new
+
+    def known(self, before: Gathered) -> Gathered:
+        """The same groups with all that was measured."""
+        was = before.columns
+        columns = NoisyColumns.of(self.marginals, self.curator.public_rows(), was.trees, was.ordered)
+        return replace(before, columns=columns, interactions=list(self.measured.values()))
+
+
+def unexplained(
+    field: MarkovField,
+    pairs: Sequence[Clique],
+    scores: FloatArray,
+    sigma: float,
+    products: Sequence[FloatArray],
+    measured: Mapping[int, object],
+) -> FloatArray:
+    """How far each pair is thought to be from the model, in records.
+
+    `scores` are noisy distances from the `products` of columns. Of the squared distance from independence, the model has its
+    own part and what it does not know the other, as for a projection; and where scores differ from what the model implies by no
+    more than their noise, there is nothing that it does not know.
+    """
+    tables = field.project_many(pairs)
+    implied = np.array([float(np.abs(t - p).sum()) for t, p in zip(tables, products, strict=True)])
+    gap = scores - implied
+    others = np.array([i not in measured for i in range(len(pairs))])
+    squared = float((gap[others] ** 2).mean()) if others.any() else 0.0
+    signal = max(0.0, 1 - sigma**2 / squared) if squared > 0 else 0.0
+    gap = np.maximum(signal * gap, 0.0)
+    return np.asarray(np.maximum(np.sqrt(gap * (2 * implied + gap)), DOUBT * implied), dtype=np.float64)
+
+
+def topped_up(had: Mapping[int, float], wanted: Mapping[int, float], cost: float) -> dict[int, float]:
+    """How to split `cost` so that all that was spent comes nearest to the shares `wanted`: nobody gives anything back.
+
+    The lowest level L with Σ max(0, L·wanted − had) = cost, found by leaving out those that have had more than their share.
+    """
+    places = sorted(wanted, key=lambda i: had.get(i, 0.0) / wanted[i])
+    shares: FloatArray = np.cumsum([wanted[i] for i in places])
+    before: FloatArray = np.cumsum([had.get(i, 0.0) for i in places])
+    levels = (cost + before) / shares
+    reached = np.array([had.get(i, 0.0) / wanted[i] for i in places])
+    # the first so many are below the level that they would share, the next one is not
+    count = int(np.flatnonzero(levels > reached)[-1]) + 1
+    level = float(levels[count - 1])
+    raw = {i: level * wanted[i] - had.get(i, 0.0) for i in places[:count]}
+    worth = {i: x for i, x in raw.items() if x > LEAST_PART * cost}
+    scale = cost / sum(worth.values())
+    return {i: x * scale for i, x in worth.items()}

@@ -1,0 +1,80 @@
+"""Pairs across cliques, all at once, against the whole joint table and against one walk for each."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kagemusha.graphical import MarkovField, crossing
+from kagemusha.graphical.crossing import crossing_pairs
+from kagemusha.graphical.queries import TreeQueries
+from kagemusha.schema.domain import Domain
+
+from .brute_force import CLIQUE_SETS, DOMAIN, joint, marginal, random_potentials
+
+
+def across(model: MarkovField) -> list[tuple[str, ...]]:
+    return [pair for pair in combinations(model.domain.names, 2) if model.tree.host(pair) is None]
+
+
+def queries(model: MarkovField) -> TreeQueries:
+    return TreeQueries(model.tree, model.clique_marginals, max_cells=1 << 20)
+
+
+def assert_right(model: MarkovField) -> None:
+    _, table = joint(model.domain, model.potentials)
+    found = crossing_pairs(model.tree, queries(model)._inside, across(model))
+    assert found is not None
+    assert list(found) == across(model)
+    for pair, got in found.items():
+        np.testing.assert_allclose(got, marginal(model.domain, table, pair), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", CLIQUE_SETS)
+def test_against_the_whole_joint(name: str) -> None:
+    assert_right(MarkovField.build(DOMAIN, 1.0, random_potentials(CLIQUE_SETS[name], 1.0, seed=3)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=4), max_size=10),
+    st.lists(st.integers(1, 3), min_size=8, max_size=8),
+)
+def test_any_tree(sets: list[set[int]], sizes: list[int]) -> None:
+    domain = Domain(tuple("abcdefgh"), tuple(sizes))
+    cliques = list(dict.fromkeys(domain.canonical(domain.names[i] for i in members) for members in sets))
+    potentials = random_potentials(cliques, 2.0, 0, domain)
+    for table in potentials.values():
+        table.flat[::5] = -np.inf if table.size > 5 else 0.0
+    if np.isfinite(MarkovField.build(domain, 1.0, potentials).log_partition):
+        assert_right(MarkovField.build(domain, 1.0, potentials))
+
+
+def test_many_pairs_come_from_one_climb_and_are_those_of_single_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    domain = Domain(tuple(f"x{i}" for i in range(30)), tuple(rng.integers(2, 6, 30).tolist()))
+    parents = [int(rng.integers(max(0, i - 4), i)) for i in range(1, 30)]
+    cliques = [(domain.names[p], domain.names[i]) for i, p in enumerate(parents, 1)] + [("x0", "x3", "x7")]
+    model = MarkovField.build(domain, 1.0, random_potentials(cliques, 1.0, 1, domain))
+    pairs = across(model)
+    one_by_one = [queries(model).project_many([pair])[0] for pair in pairs]
+    walks: list[object] = []
+    monkeypatch.setattr(TreeQueries, "_across", lambda self, clique: walks.append(clique))
+    for got, expected in zip(queries(model).project_many(pairs), one_by_one, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+    assert not walks
+
+
+def test_wide_separators_are_left_to_single_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain(tuple("abcde"), (2, 30, 30, 2, 2))
+    cliques = [("a", "b", "c"), ("b", "c", "d"), ("b", "c", "e")]
+    model = MarkovField.build(domain, 1.0, random_potentials(cliques, 1.0, 1, domain))
+    monkeypatch.setattr(crossing, "MOST_CELLS", 1000)
+    assert across(model) == [("a", "d"), ("a", "e"), ("d", "e")]
+    assert crossing_pairs(model.tree, queries(model)._inside, across(model)) is None
+    _, table = joint(domain, model.potentials)
+    np.testing.assert_allclose(model.project(("a", "e")), marginal(domain, table, ("a", "e")), rtol=1e-9)

@@ -1,0 +1,67 @@
+"""Two instalments: what the first one's model implies is not measured, what it gets wrong is."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from family import run
+
+from kagemusha.graphical import MarkovField
+from kagemusha.privacy.budget import Budget
+from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.kage.instalments import DOUBT, unexplained
+from kagemusha.synthesizers.registry import create
+
+DOMAIN = Domain(tuple("abcdef"), (5,) * 6)
+
+
+def chain(rows: int, *, shortcut: bool) -> np.ndarray:
+    """Every column is mostly the one before it; with a shortcut, the last one copies the first now and then."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, (rows, 6))
+    for i in range(1, 6):
+        codes[:, i] = np.where(rng.random(rows) < 0.75, codes[:, i - 1], codes[:, i])
+    if shortcut:
+        codes[:, 5] = np.where(rng.random(rows) < 0.6, (codes[:, 0] + 2) % 5, codes[:, 5])
+    return codes
+
+
+def test_both_instalments_together_are_the_whole_budget() -> None:
+    result = run(create("kage"), DOMAIN, chain(20_000, shortcut=True), Budget(1.0, 1e-9))
+    measured = [m.query.clique for m in result.fitted.interactions if len(m.query.clique) == 2]
+    assert len(set(measured)) == len(measured), "a pair that was measured twice is told once"
+    assert set(measured) >= {("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("a", "f")}
+    asked = [event for event in result.spy.charged if event.what.startswith("interaction of")]
+    assert len(asked) > len(measured), "some were measured in both"
+    spent = sum(float(event.rho or 0) for event in result.spy.charged)
+    assert spent == pytest.approx(result.budget_filter.total, rel=1e-6)
+
+
+def test_distances_that_the_model_implies_leave_nothing_to_know() -> None:
+    codes = chain(50_000, shortcut=True)
+    domain = DOMAIN
+    pairs = list(combinations(domain.names, 2))
+
+    def counts(pair: tuple[str, str]) -> np.ndarray:
+        table = np.zeros((5, 5))
+        np.add.at(table, tuple(codes[:, domain.axis(n)] for n in pair), 1)
+        return table
+
+    tables = [counts(pair) for pair in pairs]
+    products = [np.outer(t.sum(axis=1), t.sum(axis=0)) / t.sum() for t in tables]
+    scores = np.array([np.abs(t - p).sum() for t, p in zip(tables, products, strict=True)])
+    edges = {
+        (a, b): np.log(counts((a, b)) / counts((a, b)).sum(axis=1, keepdims=True))
+        for a, b in zip("abcd", "bcde", strict=True)
+    }
+    field = MarkovField.build(domain, 50_000, {("a",): np.log(counts(("a", "b")).sum(axis=1)), **edges})
+    measured = {pairs.index(edge): None for edge in edges}
+    found = dict(zip(pairs, unexplained(field, pairs, scores, 50.0, products, measured), strict=True))
+    true = {p: float(np.abs(t - f).sum()) for p, t, f in zip(pairs, tables, field.project_many(pairs), strict=True)}
+    for a, b in combinations("abcde", 2):
+        assert found[a, b] < 1.5 * DOUBT * scores[pairs.index((a, b))] + 50, "told by the chain"
+    assert found["a", "f"] == pytest.approx(true["a", "f"], rel=0.3)
+    drowned = unexplained(field, pairs, scores, 1e9, products, measured)
+    assert (drowned <= DOUBT * scores.max()).all(), "noise could explain every difference"
