@@ -11,6 +11,7 @@ from family import run
 from kagemusha.graphical import MarkovField
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema.domain import Domain
+from kagemusha.synthesizers.kage.choice import Choice, choose
 from kagemusha.synthesizers.kage.instalments import DOUBT, unexplained
 from kagemusha.synthesizers.registry import create
 
@@ -65,3 +66,24 @@ def test_distances_that_the_model_implies_leave_nothing_to_know() -> None:
     assert found["a", "f"] == pytest.approx(true["a", "f"], rel=0.3)
     drowned = unexplained(field, pairs, scores, 1e9, products, measured)
     assert (drowned <= DOUBT * scores.max()).all(), "noise could explain every difference"
+
+
+def test_the_second_choice_keeps_the_room_that_the_first_model_needs() -> None:
+    """Ten columns that all depend on each other: a smaller model would not know what the first one knows."""
+    rng = np.random.default_rng(3)
+    hidden = rng.normal(size=(60_000, 3))
+    seen = hidden @ rng.normal(size=(3, 10)) + rng.normal(size=(60_000, 10))
+    codes = np.clip((seen / seen.std(axis=0) * 2 + 5).astype(np.int64), 0, 9)
+    cells = {}
+
+    def noted(pairs: object, tree: object, limits: object, **more: object) -> Choice:
+        choice = choose(pairs, tree, limits, **more)  # type: ignore[arg-type]
+        cells[len(cells)] = choice.cells
+        return choice
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kagemusha.synthesizers.kage.kage.choose", noted)
+        result = run(create("kage"), Domain(tuple("abcdefghij"), (10,) * 10), codes, Budget(10.0, 1e-9))
+    assert len(cells) == 2
+    assert cells[1] >= cells[0] > 100_000
+    assert result.fitted.generator.field.tree.cells > 100_000  # type: ignore[attr-defined]

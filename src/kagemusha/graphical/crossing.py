@@ -27,11 +27,19 @@ MOST_CELLS = 1 << 20
 def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray] | None:
     """P(a, b) of each pair that lies in no clique of the tree; None where separators make other ways cheaper."""
     layout = _Layout(tree)
-    room = max(MOST_CELLS, 3 * sum(map(tree.domain.cells, pairs)))
-    if layout.cells > room:
+    if not _fits(layout, tree, pairs):
         return None
     joint = _joint(tree, layout, parts)
     return {(a, b): joint[layout.rows[a], layout.rows[b]].copy() for a, b in pairs}
+
+
+def in_one_climb(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
+    """Whether so many pairs come out of one climb, or each has to walk the tree."""
+    return len(pairs) > len(tree.cliques) and _fits(_Layout(tree), tree, pairs)
+
+
+def _fits(layout: _Layout, tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
+    return layout.cells <= max(MOST_CELLS, 3 * sum(map(tree.domain.cells, pairs)))
 
 
 class _Layout:

@@ -20,6 +20,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
+from kagemusha.graphical.crossing import in_one_climb
 from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.graphical.sampling import context_of, grouped_order, sample_rounded
 from kagemusha.schema.domain import Clique, Domain
@@ -36,6 +37,8 @@ MOST_VISITS = 1 << 26
 MOST_TRADES = 1 << 28
 """Tables looked at in all passes of `trade_towards`, times rows: some ten seconds."""
 MOST_TABLES = 1 << 10
+MOST_WALKED = 1 << 25
+"""Cells of tree cliques between the columns of the pairs that are watched across them: a few seconds, unless one climb does it."""
 COPIED = 1 << 22
 """Codes that are in memory twice for a moment, where that is faster."""
 PASSES = 8
@@ -214,8 +217,13 @@ def _cross_rows(model: MarkovField, codes: IntArray, pairs: Sequence[Clique], rn
     sides = branches(tree)
     ends = np.array([[domain.axis(name) for name in pair] for pair in pairs])
     # A pair changes at every edge between its columns. Pairs left out are shuffled, and shuffled they were before.
-    visits = (np.abs(sides[:, ends[:, 0]] - sides[:, ends[:, 1]]) == 2).sum(axis=0)
+    between = np.abs(sides[:, ends[:, 0]] - sides[:, ends[:, 1]]) == 2
+    visits = between.sum(axis=0)
     watched = _affordable(domain, pairs, visits.tolist(), rows)
+    if not in_one_climb(tree, watched):
+        walked = dict(zip(pairs, (np.array(tree.clique_cells) @ between).tolist(), strict=True))
+        nearest = sorted(watched, key=walked.__getitem__)
+        watched = nearest[: int(np.searchsorted(np.cumsum([walked[pair] for pair in nearest]), MOST_WALKED, "right"))]
     if not watched:
         return
     try:

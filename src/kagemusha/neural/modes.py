@@ -55,7 +55,7 @@ class Modes:
 
 
 def fit_modes(values: FloatArray, counts: FloatArray, *, most: int = MOST_MODES, rounds: int = 200) -> Modes:
-    """The humps of values that occur `counts` times each. Deterministic: it starts from quantiles."""
+    """The humps of values that occur `counts` times each. Deterministic: it starts from clusters of the values."""
     values, counts = _coarse(np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.float64))
     total = counts.sum()
     middle = float(counts @ values / total)
@@ -63,9 +63,7 @@ def fit_modes(values: FloatArray, counts: FloatArray, *, most: int = MOST_MODES,
     most = max(1, min(most, len(values)))
     # the prior: one vague hump over everything; in one dimension the Wishart is a gamma distribution
     floor = variance * 1e-6
-    starts = np.interp((np.arange(most) + 0.5) / most, (np.cumsum(counts) - counts / 2) / total, values)
-    shares = np.exp(-0.5 * ((values[:, None] - starts) ** 2) / (variance / most**2 + floor))
-    shares = (shares + 1e-12) / (shares + 1e-12).sum(axis=1, keepdims=True)
+    shares = _clusters(values, counts, most)
     before = None
     for _ in range(rounds):
         held = counts @ shares + 1e-12
@@ -82,6 +80,28 @@ def fit_modes(values: FloatArray, counts: FloatArray, *, most: int = MOST_MODES,
     kept = weights >= min(LEAST_WEIGHT, weights.max())
     deviations = np.sqrt(rate / degrees)[kept]
     return Modes(means[kept], np.maximum(deviations, np.sqrt(floor)), weights[kept] / weights[kept].sum())
+
+
+def _clusters(values: FloatArray, counts: FloatArray, most: int) -> FloatArray:
+    """To which of at most `most` clusters each of the rising values belongs, as shares of 0 and 1 (k-means on a line).
+
+    It starts where a good quantiser has its points, at quantiles of the cube root of the density: at plain quantiles a value that
+    half of the rows hold would be the middle of half of the clusters, and humps that begin alike stay alike for ever.
+    """
+    thinned = np.cbrt(counts)
+    at = (np.arange(most) + 0.5) / most
+    middles = np.unique(np.interp(at, (np.cumsum(thinned) - thinned / 2) / thinned.sum(), values))
+    for _ in range(100):
+        nearest = np.searchsorted((middles[1:] + middles[:-1]) / 2, values)
+        held = np.bincount(nearest, counts, len(middles))
+        sums = np.bincount(nearest, counts * values, len(middles))
+        moved = sums[held > 0] / held[held > 0]
+        if len(moved) == len(middles) and np.array_equal(moved, middles):
+            break
+        middles = moved
+    return np.asarray(
+        np.searchsorted((middles[1:] + middles[:-1]) / 2, values)[:, None] == np.arange(len(middles)), float
+    )
 
 
 def _expected_shares(

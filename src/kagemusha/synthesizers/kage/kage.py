@@ -30,7 +30,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.kage.beliefs import KEPT, believed
-from kagemusha.synthesizers.kage.choice import TRUST, Choice, choose, shrunk
+from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose, shrunk
 from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
@@ -133,8 +133,9 @@ class Kage(Synthesizer):
 
         bought = Purchases(curator, looks.queries, marginals)
         left = curator.remaining
-        choice, sketched = self.choose(curator, looks, trust=FIRST_TRUST), None
-        if 0 < len(choice.pairs) < len(pairs):
+        few = len(pairs) <= MANY
+        choice, sketched = self.choose(curator, looks, trust=FIRST_TRUST if few else TRUST, beyond=not few), None
+        if few and 0 < len(choice.pairs) < len(pairs):
             progress(f"measuring {len(choice.pairs)} pairs", 0.2)
             bought.spend(choice, FIRST * left)
             progress("fitting", 0.25)
@@ -143,7 +144,10 @@ class Kage(Synthesizer):
             unknown = unexplained(
                 sketch.field, pairs, looks.scores.values, looks.scores.sigma, looks.products, bought.measured
             )
-            choice = self.choose(curator, looks, left=left, unknown=unknown, start=list(bought.measured), beyond=True)
+            held = [i for i in choice.pairs if i in bought.measured]
+            choice = self.choose(
+                curator, looks, left=left, unknown=unknown, start=held, least=choice.cells, beyond=True
+            )
         further = len(domain) > 2 and choice.predicted < PRECISE * known.columns.total * len(pairs)
         progress(f"measuring {len(choice.pairs)} pairs", 0.3)
         bought.spend(choice, curator.remaining - (LATER * left if further else 0.0))
@@ -260,14 +264,15 @@ class Kage(Synthesizer):
         importance: Callable[[Clique], float] | None = None,
         unknown: FloatArray | None = None,
         start: Sequence[int] = (),
+        least: int = 0,
         trust: float = TRUST,
         beyond: bool = False,
     ) -> Choice:
         """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
 
         `importance` says how much a pair counts: it may be made of anything that is released or public. `start` are pairs
-        that a model holds already, and `unknown` is how far the others are from it. With `beyond` there may be more
-        pairs than the model has room for.
+        that a model holds already, of `least` cells, and `unknown` is how far the others are from it: a smaller model would
+        not know as much. With `beyond` there may be more pairs than the model has room for.
         """
         known, queries, errors = looks.known, looks.queries, looks.errors
         left = curator.remaining if left is None else left
@@ -279,7 +284,7 @@ class Kage(Synthesizer):
         return choose(
             replace(pairs, unknown=unknown),
             lambda limit: GrowingTree(known.coarse, min(limit, room)).add,
-            LIMITS,
+            [limit for limit in LIMITS if limit >= least],
             beyond=beyond,
             trust=trust,
             start=start,
