@@ -47,7 +47,7 @@ EXCHANGE_GAIN = 0.5
 """An exchange also disturbs the larger tables that rounding got right, so it has to pay this much."""
 CROSS_GAIN = 1e-9
 """Trades that gain less than rounding errors could go back and forth."""
-COLUMN_WEIGHT = 4.0
+COLUMN_WEIGHT = 16.0
 """A column's table counts this many times a pair's: its error is part of every table of the column."""
 
 

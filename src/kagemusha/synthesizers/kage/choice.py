@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ TRUST = 0.5
 MARGIN = 0.1
 """Going beyond the model's room must take this share off the predicted error: traded rows are not as good as a model."""
 
-OUTSIDE = 0.5
+OUTSIDE = 0.8
 """Share of a pair's error that is thought to go if it is measured though the model has no room for it: rows are traded
 towards it."""
 
@@ -43,6 +43,8 @@ class Choice:
     """The error that each pair should have then, in records."""
     cells: int = 0
     """The limit of the model it was made for."""
+    inside: bool = True
+    """Whether the model has room for all of them."""
 
 
 def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
@@ -137,7 +139,7 @@ def choose(
     if not beyond:
         return within
     further = _best_order(pairs, tree, limits, OUTSIDE, trust, start)
-    return further if further.predicted < (1 - MARGIN) * within.predicted else within
+    return replace(further, inside=False) if further.predicted < (1 - MARGIN) * within.predicted else within
 
 
 def _best_order(

@@ -59,12 +59,15 @@ LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
 GROWTH = 2
 """Triples may make it this many times as large again."""
 
-PRECISE = 0.006
+PRECISE = 0.008
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
 
 FIRST, FIRST_TRUST = 0.4, 1.0
 """Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted until then:
 what is wrongly left out is found later."""
+
+SKETCH = 60
+"""Passes of the fit that says so: it need not be exact, and the next one goes on from there."""
 
 LATER = 0.3
 """Then this share of what is left waits for what that look says."""
@@ -139,7 +142,7 @@ class Kage(Synthesizer):
             progress(f"measuring {len(choice.pairs)} pairs", 0.2)
             bought.spend(choice, FIRST * left)
             progress("fitting", 0.25)
-            sketch = bought.known(known).fit(max_cells=self.max_cells)
+            sketch = bought.known(known).fit(max_cells=self.max_cells, steps=SKETCH)
             sketched = sketch.theta
             unknown = unexplained(
                 sketch.field, pairs, looks.scores.values, looks.scores.sigma, looks.products, bought.measured
@@ -148,7 +151,9 @@ class Kage(Synthesizer):
             choice = self.choose(
                 curator, looks, left=left, unknown=unknown, start=held, least=choice.cells, beyond=True
             )
-        further = len(domain) > 2 and choice.predicted < PRECISE * known.columns.total * len(pairs)
+        # a model without room for pairs has none for triples
+        precise = choice.predicted < PRECISE * known.columns.total * len(pairs)
+        further = len(domain) > 2 and choice.inside and precise
         progress(f"measuring {len(choice.pairs)} pairs", 0.3)
         bought.spend(choice, curator.remaining - (LATER * left if further else 0.0))
         known = bought.known(known)
