@@ -16,7 +16,7 @@ from kagemusha.synthesizers.kage.choice import Pairs
 from kagemusha.synthesizers.kage.state import Gathered
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
 
-KEPT = 0.5
+KEPT = 0.7
 """Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
 
 COLUMN_KEPT = 0.7

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import comb
 from typing import ClassVar
 
 import numpy as np
@@ -61,6 +62,9 @@ GROWTH = 2
 
 PRECISE = 0.008
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
+
+FEW = 150
+"""So many triples are looked at even if the model has no room for all pairs."""
 
 FIRST, FIRST_TRUST = 0.4, 1.0
 """Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted until then:
@@ -151,9 +155,9 @@ class Kage(Synthesizer):
             choice = self.choose(
                 curator, looks, left=left, unknown=unknown, start=held, least=choice.cells, beyond=True
             )
-        # a model without room for pairs has none for triples
         precise = choice.predicted < PRECISE * known.columns.total * len(pairs)
-        further = len(domain) > 2 and choice.inside and precise
+        # a model without room for pairs has hardly any for triples: it is worth the time only where they are few
+        further = precise and len(domain) > 2 and (choice.inside or comb(len(domain), 3) <= FEW)
         progress(f"measuring {len(choice.pairs)} pairs", 0.3)
         bought.spend(choice, curator.remaining - (LATER * left if further else 0.0))
         known = bought.known(known)
