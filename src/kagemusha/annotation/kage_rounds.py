@@ -31,7 +31,8 @@ from kagemusha.privacy.reach import UNITS_PER_COUNT
 from kagemusha.queries.interactions import NoisyInteraction, combined
 from kagemusha.release.curator import Curator
 from kagemusha.synthesizers.kage.instalments import topped_up
-from kagemusha.synthesizers.kage.kage import LIMITS, Kage, Looks
+from kagemusha.synthesizers.kage.kage import LIMITS, Kage
+from kagemusha.synthesizers.kage.looks import Looks
 from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
 from kagemusha.synthesizers.protocol import Fitted
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from kagemusha.graphical.queries import KEPT_CELLS
 from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
-from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
+from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, MOST_WALKED, PASSES
 from kagemusha.models.stream import CODES, FEWEST
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
@@ -40,7 +40,13 @@ columns are."""
 STARTED = 500
 """Megabytes of a process before it does anything: what is imported."""
 
-LOOK = 4e-9
+VISIBLE = 0.25
+"""How far typical pairs are from independence, on average: those that noise would hide are not measured."""
+
+CONNECTED = 0.6
+"""How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
+
+LOOK = 6e-9
 """Seconds that a look at one watched table takes when rows are traded; before `TRADED` rows up to `LOOKS` passes are made."""
 
 LOOKS = 10
@@ -115,13 +121,35 @@ def forecast(
     share = discover or 0.0
     found = [("discovery of categories and bounds", share)] if share else []
     error = None if rows is None else pair_error(domain, cost, budget, synthesizer, rows, share)
+    largest, cost = cost, cost if rows is None else _grown(cost, domain, rows)
     return Forecast(
         _phases(domain, len(pairs), cost, count, parquet=parquet, discover=bool(share)),
-        _megabytes(domain, cost, count),
+        _megabytes(domain, largest, cost, count),
         error,
         count,
         [*found, *((what, part * (1 - share)) for what, part in cost.steps)],
     )
+
+
+def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
+    """The plan for so many rows, of a model that grows with the pairs that noise leaves visible.
+
+    With distances from independence as an exponential law has them, a share f of the pairs is worth its noise where
+    f = exp(−1.5 · noise · √f / VISIBLE): the noise of all grows with the power 1.5 of their number. A column then has f·(d − 1)
+    neighbours, and a clique grows with them until it holds everything.
+    """
+    if not cost.growing or cost.error is None or len(domain) < 2:
+        return cost
+    noise, share = cost.error / rows, 1.0
+    for _ in range(60):
+        share = (share + math.exp(-1.5 * noise * math.sqrt(share) / VISIBLE)) / 2
+    neighbours = share * (len(domain) - 1)
+    columns = min(float(len(domain)), neighbours * (CONNECTED + (1 - CONNECTED) * share**4) + 2)
+    # rare codes are merged
+    logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in domain.sizes) / len(domain)
+    cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
+    part = cells / cost.cells
+    return replace(cost, cells=int(cells), seconds=cost.seconds - (1 - part) * cost.growing)
 
 
 def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> list[Phase]:
@@ -129,7 +157,12 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
     widest = _widest(domain)
     reading = (3e-8 if parquet else 1e-7) * cells + 5e-9 * rows * pairs
     drawing = (
-        0.1 + (1.5e-7 if parquet else 3e-7) * cells + 6e-3 * len(domain) + 2.5e-7 * widest + LOOK * _looks(domain, rows)
+        0.1
+        + (1.5e-7 if parquet else 3e-7) * cells
+        + 6e-3 * len(domain)
+        + 2.5e-7 * widest
+        + LOOK * _looks(domain, rows)
+        + 4e-8 * min(MOST_WALKED, 8 * cost.cells)
     )
     looked_at = min(pairs, MOST_PAIRS) + len(domain)
     laid_out = min(MOST_CELLS, _all_cells(domain))
@@ -150,15 +183,15 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
     ]
 
 
-def _megabytes(domain: Domain, cost: Plan, rows: int) -> float:
+def _megabytes(domain: Domain, largest: Plan, cost: Plan, rows: int) -> float:
     # tables are read and doubles drawn in chunks, of which a few are under way at a time; codes are kept up to `KEEP` bytes
     drawn = min(rows * len(domain), UNDER_WAY * max(CODES, FEWEST * len(domain)))
     read = min(rows, CHUNK, max(LEAST, CELLS // len(domain))) * len(domain)
     kept = min(rows * len(domain), KEEP) / 1e6
     # a table is read before its doubles are drawn
     # pairs that share no clique are worked out when rows are drawn, and tables on the way to them are kept
-    asked = 8e-6 * min(KEPT_CELLS, 4 * cost.cells)
-    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + asked + cost.megabytes
+    asked = 8e-6 * min(KEPT_CELLS, 4 * cost.cells) + (4.5e-5 * cost.cells if cost.growing else 0.0)
+    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + asked + largest.megabytes
 
 
 def _looks(domain: Domain, rows: int) -> float:

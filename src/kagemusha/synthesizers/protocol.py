@@ -56,6 +56,8 @@ class Plan:
     """Marginals a round may choose from."""
     largest: Clique = ()
     """The largest of them."""
+    growing: float = 0.0
+    """Of the seconds, those that a model as large as that takes, where noise may keep it smaller."""
 
     @property
     def megabytes(self) -> float:

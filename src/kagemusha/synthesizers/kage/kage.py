@@ -25,16 +25,16 @@ from kagemusha.models.generator import PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.interactions import GroupedError, Interaction
-from kagemusha.queries.scores import NoisyVector
+from kagemusha.queries.interactions import GroupedError
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
 from kagemusha.synthesizers.kage.beliefs import KEPT, believed
-from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose, shrunk
+from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose
 from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
+from kagemusha.synthesizers.kage.looks import Looks
 from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns, ordered_codes
 from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
@@ -56,6 +56,9 @@ ALONE = 2.0
 ORDERED_ALONE = 0.5
 """The same for the groups of neighbours of an ordered column."""
 
+FORESEEN = 0.5
+"""Share of the raw noise of all pairs that `plan` tells: pairs that do not pay are not measured."""
+
 LIMITS = (60_000, 250_000, 1_000_000, 4_000_000)
 GROWTH = 2
 """Triples may make it this many times as large again."""
@@ -75,32 +78,6 @@ SKETCH = 60
 
 LATER = 0.3
 """Then this share of what is left waits for what that look says."""
-
-
-@dataclass(frozen=True, eq=False)
-class Looks:
-    """What the looks at everything told: columns, and how far every pair is from independence. All of it released."""
-
-    marginals: Sequence[NoisyMarginal]
-    known: Gathered
-    queries: Sequence[Interaction]
-    """One for each pair."""
-    scores: NoisyVector | None
-    """None where there is no pair."""
-    typical: float
-    """The noise that a cell of a pair may have."""
-    products: Sequence[FloatArray] = ()
-    """What each pair would be if its columns were independent, over groups."""
-
-    @property
-    def pairs(self) -> list[Clique]:
-        """The pairs that were looked at."""
-        return [query.clique for query in self.queries]
-
-    @property
-    def errors(self) -> FloatArray:
-        """Their distances from independence, in records, with the noise taken into account."""
-        return np.zeros(0) if self.scores is None else shrunk(self.scores.values, self.scores.sigma)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +199,7 @@ class Kage(Synthesizer):
         pairs = self._pairs(domain)
         shares = self._shares(domain)
         cells = min(self.max_cells, tree_cells(domain, pairs) if len(domain) <= 40 else self.max_cells)
-        seconds = 0.5 + 2e-6 * cells + 1.2e-3 * len(pairs)
+        growing = 3.1e-6 * cells
         steps = [
             ("columns", shares["columns"]),
             ("dependence of pairs", shares["scores"]),
@@ -232,8 +209,9 @@ class Kage(Synthesizer):
         return Plan(
             steps if pairs else [("columns", 1.0)],
             max(cells, sum(domain.sizes)),
-            seconds,
-            error=None if error is None else KEPT * error,
+            1.2 + growing + 1.2e-3 * len(pairs),
+            growing=growing,
+            error=None if error is None else FORESEEN * error,
         )
 
     def _pairs(self, domain: Domain) -> list[Clique]:
