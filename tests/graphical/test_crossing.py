@@ -78,3 +78,18 @@ def test_wide_separators_are_left_to_single_walks(monkeypatch: pytest.MonkeyPatc
     assert crossing_pairs(model.tree, queries(model)._inside, across(model)) is None
     _, table = joint(domain, model.potentials)
     np.testing.assert_allclose(model.project(("a", "e")), marginal(domain, table, ("a", "e")), rtol=1e-9)
+
+
+def test_pairs_beyond_reach_are_counted_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bounded time, and near to what the walk gives; what is within reach is exact."""
+    domain = Domain(tuple(f"c{i}" for i in range(30)), (4,) * 30)
+    model = MarkovField.build(
+        domain, 1000.0, random_potentials([(f"c{i}", f"c{i + 1}") for i in range(29)], 1.5, 0, domain)
+    )
+    pairs = [("c0", "c1"), ("c0", "c3"), ("c0", "c29"), ("c29", "c2"), ("c5",)]
+    exact = model.project_many(pairs)
+    monkeypatch.setattr("kagemusha.graphical.crossing.MOST_WALKED", 200)
+    soon = model.project_soon(pairs)
+    assert [np.array_equal(a, b) for a, b in zip(exact, soon, strict=True)] == [True, True, False, False, True]
+    for one, two in zip(exact, soon, strict=True):
+        assert np.abs(one - two).sum() / model.total < 0.01

@@ -7,7 +7,8 @@ import pytest
 
 from kagemusha.errors import ModelTooLarge
 from kagemusha.graphical import MarkovField, refined_sampling, sample_refined, sample_rounded
-from kagemusha.graphical.refined_sampling import WatchedTables, branches, partners
+from kagemusha.graphical.crossing import branches
+from kagemusha.graphical.refined_sampling import WatchedTables, partners
 from kagemusha.graphical.row_trades import cross, exchange
 from kagemusha.graphical.sampling import context_of
 from kagemusha.schema.domain import Domain

@@ -13,7 +13,7 @@ from itertools import combinations, groupby
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.schema.domain import Clique, Domain
 
@@ -22,6 +22,9 @@ Parts = Callable[[int, Sequence[Clique]], Sequence[FloatArray]]
 
 MOST_CELLS = 1 << 20
 """Matrices of this size are always made; larger ones only if the answer is as large itself."""
+
+MOST_WALKED = 1 << 25
+"""Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take some three seconds."""
 
 
 def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray] | None:
@@ -33,9 +36,16 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
     return {(a, b): joint[layout.rows[a], layout.rows[b]].copy() for a, b in pairs}
 
 
-def in_one_climb(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
-    """Whether so many pairs come out of one climb, or each has to walk the tree."""
-    return len(pairs) > len(tree.cliques) and _fits(_Layout(tree), tree, pairs)
+def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
+    """Those of the pairs that share no clique whose tables take seconds: all that come out of one climb, or the shortest walks."""
+    if not pairs or (len(pairs) > len(tree.cliques) and _fits(_Layout(tree), tree, pairs)):
+        return list(pairs)
+    sides = branches(tree)
+    first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
+    walked = np.array(tree.clique_cells) @ (np.abs(first - second) == 2)
+    order = np.argsort(walked, kind="stable")
+    chosen = order[np.cumsum(walked[order]) <= MOST_WALKED]
+    return [pairs[i] for i in np.sort(chosen)]
 
 
 def _fits(layout: _Layout, tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
@@ -148,3 +158,16 @@ def _matrix(domain: Domain, union: Clique, table: FloatArray, one: Clique, two: 
     at = (np.ravel_multi_index(tuple(codes[n] for n in names), domain.shape(names)) for names in (one, two))
     out[tuple(at)] = table.ravel()
     return out
+
+
+def branches(tree: JunctionTree) -> IntArray:
+    """For each clique and column: 1 behind the clique's separator (away from the root), 0 on it, -1 before it."""
+    below = np.zeros((len(tree.cliques), len(tree.domain)), dtype=bool)
+    for node in range(len(tree.cliques) - 1, -1, -1):
+        below[node, [tree.domain.axis(name) for name in tree.cliques[node]]] = True
+        if node:
+            below[tree.parents[node]] |= below[node]
+    sides = np.where(below, 1, -1)
+    for node, separator in enumerate(tree.separators):
+        sides[node, [tree.domain.axis(name) for name in separator]] = 0
+    return sides

@@ -12,6 +12,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical.belief_propagation import BeliefPropagation
+from kagemusha.graphical.crossing import within_reach
 from kagemusha.graphical.junction_tree import JunctionTree, junction_tree
 from kagemusha.graphical.queries import TreeQueries
 from kagemusha.schema.domain import Clique, Domain
@@ -19,8 +20,8 @@ from kagemusha.schema.domain import Clique, Domain
 QUERY_CELLS = 1 << 25
 """No table of a query grows beyond this many cells (256 MiB)."""
 
-DRAWN = 1 << 19
-"""Rows from which a marginal is counted that cannot be computed within that."""
+DRAWN, DRAWN_CODES = 1 << 18, 1 << 23
+"""Rows from which a marginal is counted that cannot be computed within that; and codes of all their columns, at most about."""
 
 LARGEST = 1e9
 """The largest log potential in a file, far beyond what a double's exponential tells apart from 0 or ∞."""
@@ -94,6 +95,14 @@ class MarkovField:
                 return [self.project(clique) for clique in cliques]
         return [self._counted(tuple(cliques[0]))]
 
+    def project_soon(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """The same in bounded time: pairs that would take long walks through the tree are counted from those rows, too."""
+        across = [p for p in dict.fromkeys(map(tuple, cliques)) if len(p) == 2 and self.tree.host(p) is None]
+        far = set(across).difference(within_reach(self.tree, across))
+        near = [clique for clique in cliques if tuple(clique) not in far]
+        found = iter(self.project_many(near))
+        return [self._counted(tuple(clique)) if tuple(clique) in far else next(found) for clique in cliques]
+
     def project_exactly(self, cliques: Sequence[Clique]) -> list[FloatArray]:
         """The same, or `ModelTooLarge` if one of them cannot be computed."""
         return [table * self.total for table in self._queries.project_many(cliques)]
@@ -102,13 +111,18 @@ class MarkovField:
     def _drawn(self) -> IntArray:
         from kagemusha.graphical.sampling import sample_rounded
 
-        return sample_rounded(self, DRAWN, rng=np.random.default_rng(0))
+        rows = int(np.clip(DRAWN_CODES // len(self.domain), DRAWN // 16, DRAWN))
+        # column by column in memory: they are counted two or three at a time
+        return np.asfortranarray(sample_rounded(self, rows, rng=np.random.default_rng(0)))
 
     def _counted(self, clique: Clique) -> FloatArray:
         shape = self.domain.shape(clique)
-        flat = np.ravel_multi_index(tuple(self._drawn[:, self.domain.axis(name)] for name in clique), shape)
+        flat = np.zeros(len(self._drawn), dtype=np.int64)
+        for name, size in zip(clique, shape, strict=True):
+            flat *= size
+            flat += self._drawn[:, self.domain.axis(name)]
         counts = np.bincount(flat, minlength=self.domain.cells(clique)).reshape(shape)
-        return np.asarray(counts * (self.total / DRAWN), dtype=np.float64)
+        return np.asarray(counts * (self.total / len(self._drawn)), dtype=np.float64)
 
     def log_likelihood(self, codes: IntArray) -> FloatArray:
         """Log p(x) of each row of codes (columns in domain order)."""

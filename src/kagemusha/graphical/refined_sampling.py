@@ -20,8 +20,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
-from kagemusha.graphical.crossing import in_one_climb
-from kagemusha.graphical.junction_tree import JunctionTree
+from kagemusha.graphical.crossing import branches, within_reach
 from kagemusha.graphical.sampling import context_of, grouped_order, sample_rounded
 from kagemusha.schema.domain import Clique, Domain
 
@@ -37,8 +36,6 @@ MOST_VISITS = 1 << 26
 MOST_TRADES = 1 << 28
 """Tables looked at in all passes of `trade_towards`, times rows: some ten seconds."""
 MOST_TABLES = 1 << 10
-MOST_WALKED = 1 << 25
-"""Cells of tree cliques between the columns of the pairs that are watched across them: a few seconds, unless one climb does it."""
 COPIED = 1 << 22
 """Codes that are in memory twice for a moment, where that is faster."""
 PASSES = 8
@@ -47,8 +44,9 @@ EXCHANGE_GAIN = 0.5
 """An exchange also disturbs the larger tables that rounding got right, so it has to pay this much."""
 CROSS_GAIN = 1e-9
 """Trades that gain less than rounding errors could go back and forth."""
-COLUMN_WEIGHT = 16.0
-"""A column's table counts this many times a pair's: its error is part of every table of the column."""
+COLUMN_WEIGHT, TRADED_WEIGHT = 4.0, 16.0
+"""A column's table counts this many times a pair's: its error is part of every table of the column. The second where rows are traded
+towards many pairs at once, which would take columns along."""
 
 
 def sample_refined(
@@ -147,7 +145,7 @@ class WatchedTables:
     def of(
         cls, model: MarkovField, cliques: Sequence[Clique], rows: int, given: Mapping[Clique, FloatArray] | None = None
     ) -> WatchedTables:
-        """The model's expected counts of `rows` rows over each clique, or those `given`."""
+        """The model's expected counts of `rows` rows over each clique, or those `given`, towards which rows are traded."""
         domain, given = model.domain, given or {}
         own = [clique for clique in cliques if clique not in given]
         found = {**given, **dict(zip(own, model.project_exactly(own), strict=True))}
@@ -156,7 +154,9 @@ class WatchedTables:
         expected = np.concatenate(tables) * (rows / model.total)
         single = np.array([len(clique) == 1 for clique in cliques])
         # |e| ≤ (e²/s + s)/2, and near equality where s is the size of e: with s = √n the squares bound the L1 error.
-        weight = np.repeat(np.where(single, COLUMN_WEIGHT, 1.0), sizes) / np.sqrt(expected + 1.0)
+        weight = np.repeat(np.where(single, TRADED_WEIGHT if given else COLUMN_WEIGHT, 1.0), sizes) / np.sqrt(
+            expected + 1.0
+        )
         return cls(
             left=np.array([domain.axis(clique[0]) for clique in cliques], dtype=np.int64),
             right=np.array([domain.axis(clique[-1]) for clique in cliques], dtype=np.int64),
@@ -217,13 +217,9 @@ def _cross_rows(model: MarkovField, codes: IntArray, pairs: Sequence[Clique], rn
     sides = branches(tree)
     ends = np.array([[domain.axis(name) for name in pair] for pair in pairs])
     # A pair changes at every edge between its columns. Pairs left out are shuffled, and shuffled they were before.
-    between = np.abs(sides[:, ends[:, 0]] - sides[:, ends[:, 1]]) == 2
-    visits = between.sum(axis=0)
+    visits = (np.abs(sides[:, ends[:, 0]] - sides[:, ends[:, 1]]) == 2).sum(axis=0)
     watched = _affordable(domain, pairs, visits.tolist(), rows)
-    if not in_one_climb(tree, watched):
-        walked = dict(zip(pairs, (np.array(tree.clique_cells) @ between).tolist(), strict=True))
-        nearest = sorted(watched, key=walked.__getitem__)
-        watched = nearest[: int(np.searchsorted(np.cumsum([walked[pair] for pair in nearest]), MOST_WALKED, "right"))]
+    watched = within_reach(tree, watched)
     if not watched:
         return
     try:
@@ -252,16 +248,3 @@ def partners(group: IntArray, groups: int, rng: np.random.Generator) -> tuple[In
     pairs = np.flatnonzero((place[:-1] % 2 == 0) & (place[1:] == place[:-1] + 1))
     pairs = rng.permutation(pairs)
     return order[pairs], order[pairs + 1]
-
-
-def branches(tree: JunctionTree) -> IntArray:
-    """For each clique and column: 1 behind the clique's separator (away from the root), 0 on it, -1 before it."""
-    below = np.zeros((len(tree.cliques), len(tree.domain)), dtype=bool)
-    for node in range(len(tree.cliques) - 1, -1, -1):
-        below[node, [tree.domain.axis(name) for name in tree.cliques[node]]] = True
-        if node:
-            below[tree.parents[node]] |= below[node]
-    sides = np.where(below, 1, -1)
-    for node, separator in enumerate(tree.separators):
-        sides[node, [tree.domain.axis(name) for name in separator]] = 0
-    return sides

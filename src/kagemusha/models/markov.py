@@ -62,12 +62,12 @@ class MarkovGenerator:
         return self.project_many([clique])[0]
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
-        """Expected counts over many cliques at once."""
+        """Expected counts over many cliques at once; in bounded time, see `MarkovField.project_soon`."""
         if not self.pairs:
-            return self.field.project_many(cliques)
+            return self.field.project_soon(cliques)
         found = {c: self._own(c) for c in dict.fromkeys(map(tuple, cliques))}
         others = [c for c, table in found.items() if table is None]
-        found |= dict(zip(others, self.field.project_many(others), strict=True))
+        found |= dict(zip(others, self.field.project_soon(others), strict=True))
         return [np.array(found[tuple(c)]) for c in cliques]
 
     def _own(self, clique: Clique) -> FloatArray | None:

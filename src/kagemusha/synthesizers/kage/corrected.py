@@ -27,7 +27,7 @@ RAKES = 25
 def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
     """A table over codes for each pair, with the model's columns; pairs that noise explains are left out."""
     domain = generator.domain
-    tables = generator.project_many([m.query.clique for m in measured])
+    tables = generator.field.project_many([m.query.clique for m in measured])
     columns = dict(zip(domain.names, generator.project_many([(name,) for name in domain]), strict=True))
     found: dict[Clique, FloatArray] = {}
     moved: dict[Clique, float] = {}

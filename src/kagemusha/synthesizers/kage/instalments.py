@@ -74,7 +74,7 @@ def unexplained(
     own part and what it does not know the other, as for a projection; and where scores differ from what the model implies by no
     more than their noise, there is nothing that it does not know.
     """
-    tables = field.project_many(pairs)
+    tables = field.project_soon(pairs)
     implied = np.array([float(np.abs(t - p).sum()) for t, p in zip(tables, products, strict=True)])
     gap = scores - implied
     others = np.array([i not in measured for i in range(len(pairs))])
