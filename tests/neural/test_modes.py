@@ -65,3 +65,22 @@ def test_many_values_are_put_together_without_losing_any() -> None:
     assert len(fewer) <= MOST_VALUES
     assert held.sum() == counts.sum()
     assert held @ fewer == pytest.approx(counts @ values)
+
+
+def test_a_value_that_most_rows_hold_is_one_hump_as_in_scikit_learn() -> None:
+    """Humps that start at the same place can never part; five of them would share out the zeros of a column by chance."""
+    from sklearn.mixture import BayesianGaussianMixture
+
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([np.zeros(9500), np.round(rng.normal(1800, 200, 400)), np.round(rng.normal(2600, 60, 100))])
+    values, counts = np.unique(rows, return_counts=True)
+    found = fit_modes(values / 1000, counts.astype(np.float64))
+    at_zero = np.abs(found.means) < 0.05
+    assert at_zero.sum() == 1
+    assert found.weights[at_zero][0] == pytest.approx(0.95, abs=0.01)
+    other = BayesianGaussianMixture(
+        n_components=10, weight_concentration_prior=1e-3, random_state=0, max_iter=500
+    ).fit(rows[:, None] / 1000)  # fmt: skip
+    assert other.weights_[np.abs(other.means_[:, 0]) < 0.05].max() == pytest.approx(found.weights[at_zero][0], abs=0.01)
+    assert np.abs(found.means - 1.8).min() < 0.1
+    assert found.means.max() > 2.2  # few rows: the prior draws it towards the middle
