@@ -41,8 +41,11 @@ columns are."""
 STARTED = 500
 """Megabytes of a process before it does anything: what is imported."""
 
-VISIBLE = 0.25
+VISIBLE = 0.125
 """How far typical pairs are from independence, on average: those that noise would hide are not measured."""
+
+SETTLED, SHORT = 0.045, 0.5
+"""With more noise in a pair than this share of records a fit settles sooner, as the root of it; but it takes this part of its time at least."""
 
 CONNECTED = 0.6
 """How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
@@ -149,7 +152,7 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
     # rare codes are merged
     logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in domain.sizes) / len(domain)
     cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
-    part = cells / cost.cells
+    part = cells / cost.cells * (min(1.0, max(SHORT, math.sqrt(SETTLED / noise))) if noise > 0 else 1.0)
     return replace(cost, cells=int(cells), seconds=cost.seconds - (1 - part) * cost.growing)
 
 
@@ -176,7 +179,7 @@ def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool,
         + 2.5e-7 * widest
     )
     return [
-        Phase("starting", 2.5),
+        Phase("starting", 2.0),
         Phase("reading and counting", 0.1 + reading * (2 if discover else 1) + (0.5 if discover else 0.0)),
         Phase("fitting", cost.seconds),
         Phase("drawing and writing doubles", drawing),

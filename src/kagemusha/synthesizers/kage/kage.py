@@ -209,7 +209,7 @@ class Kage(Synthesizer):
         return Plan(
             steps if pairs else [("columns", 1.0)],
             max(cells, sum(domain.sizes)),
-            1.2 + growing + 1.2e-3 * len(pairs),
+            2.6 + growing + 1.2e-3 * len(pairs),
             growing=growing,
             error=None if error is None else FORESEEN * error,
         )
