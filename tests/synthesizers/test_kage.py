@@ -108,6 +108,8 @@ def believed(strength: list[float], *, scale: float = 1000.0, noise: float = 10.
         importance=ones,
         noise=noise,
         before=0.5,
+        floor=0 * ones,
+        rest=0 * ones,
     )
 
 

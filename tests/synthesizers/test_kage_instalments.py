@@ -10,6 +10,7 @@ from family import run
 
 from kagemusha.graphical import MarkovField
 from kagemusha.privacy.budget import Budget
+from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage.choice import Choice, choose
 from kagemusha.synthesizers.kage.instalments import DOUBT, unexplained
@@ -59,13 +60,20 @@ def test_distances_that_the_model_implies_leave_nothing_to_know() -> None:
     }
     field = MarkovField.build(domain, 50_000, {("a",): np.log(counts(("a", "b")).sum(axis=1)), **edges})
     measured = {pairs.index(edge): None for edge in edges}
-    found = dict(zip(pairs, unexplained(field, pairs, scores, 50.0, products, measured), strict=True))
+    nothing = np.zeros(len(pairs))
+    found = dict(
+        zip(pairs, unexplained(field, pairs, NoisyVector(scores, 50.0), products, nothing, measured), strict=True)
+    )
     true = {p: float(np.abs(t - f).sum()) for p, t, f in zip(pairs, tables, field.project_many(pairs), strict=True)}
     for a, b in combinations("abcde", 2):
         assert found[a, b] < 1.5 * DOUBT * scores[pairs.index((a, b))] + 50, "told by the chain"
     assert found["a", "f"] == pytest.approx(true["a", "f"], rel=0.3)
-    drowned = unexplained(field, pairs, scores, 1e9, products, measured)
+    drowned = unexplained(field, pairs, NoisyVector(scores, 1e9), products, nothing, measured)
     assert (drowned <= DOUBT * scores.max()).all(), "noise could explain every difference"
+    by_chance = unexplained(field, pairs, NoisyVector(scores, 50.0), products, scores, measured)
+    assert by_chance[pairs.index(("a", "f"))] < found["a", "f"], (
+        "what chance and noisy columns bring is not unknown dependence"
+    )
 
 
 def test_the_second_choice_keeps_the_room_that_the_first_model_needs() -> None:

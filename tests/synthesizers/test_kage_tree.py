@@ -10,7 +10,8 @@ from kagemusha.errors import SchemaError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Schema
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.kage.tree import merge_by_tree, shrunk_to_siblings, trees_of
+from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts
+from kagemusha.synthesizers.kage.tree import merge_by_tree, trees_of
 from kagemusha.synthesizers.registry import create
 
 CODES = tuple(f"{letter}{block}{last}" for letter in "AB" for block in range(3) for last in range(5))
@@ -35,11 +36,14 @@ def test_a_code_joins_the_smallest_group_that_stands_out():
 def test_siblings_lend_each_other_what_noise_hides():
     rng = np.random.default_rng(0)
     true = np.repeat(rng.gamma(2, 10, 200), 5)
-    tree = [np.repeat(np.arange(200), 5)]
     noisy = true + rng.normal(0, 30, 1000)
-    shrunk = shrunk_to_siblings(noisy, 30.0, tree)
-    assert np.square(shrunk - true).mean() < 0.5 * np.square(noisy - true).mean()
-    assert np.allclose(shrunk_to_siblings(true, 0.0, tree), true)
+    siblings = {"siblings": np.repeat(np.arange(200), 5)}
+    strangers = {"siblings": rng.permutation(siblings["siblings"])}
+    errors = []
+    for families in (siblings, strangers):
+        found = likely_counts({"x": NoisyCounts(noisy, 30.0, families)}, true.sum())["x"]
+        errors.append(np.square(found - true).mean())
+    assert errors[0] < 0.85 * errors[1] < 0.5 * np.square(noisy - true).mean()
 
 
 def test_rare_codes_stay_with_their_chapter():

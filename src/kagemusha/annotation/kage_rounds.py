@@ -122,7 +122,7 @@ class KageRounds:
             interactions=tuple(self._measured.values()),
             scores=None
             if scores is None
-            else PairScores(self._looks.pairs, scores.values, scores.sigma, self._looks.known.groups),
+            else PairScores(self._looks.pairs, scores.values, scores.sigma, self._looks.groups),
         )
 
     def _measure(self, costs: dict[int, float]) -> None:

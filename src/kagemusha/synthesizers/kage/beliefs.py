@@ -3,70 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.privacy.reach import COUNTS
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.interactions import Interaction
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.kage.choice import Pairs
+from kagemusha.synthesizers.kage.dependence import column_errors
+from kagemusha.synthesizers.kage.looks import Looks
+from kagemusha.synthesizers.kage.resolution import FELT, kept
 from kagemusha.synthesizers.kage.state import Gathered
 from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
-
-KEPT = 0.7
-"""Share of a pair's raw noise that is left after estimation: neighbours, signs and the ridge take the rest."""
-
-COLUMN_KEPT = 0.7
-"""The same for a column's noise."""
 
 ONE_WAY = 0.5
 """How much the mean error of columns counts beside that of pairs."""
 
-FELT = 0.3
-"""A cell that expects this many deviations of noise feels all of it, one that expects less only a part."""
-
 
 def believed(
-    known: Gathered,
-    queries: Sequence[Interaction],
-    errors: FloatArray,
-    typical: float,
-    unit: PrivacyUnit,
-    left: float,
-    before: float,
-    importance: Callable[[Clique], float],
+    looks: Looks, unit: PrivacyUnit, left: float, before: float, importance: Callable[[Clique], float]
 ) -> Pairs:
-    """Errors and what noise would do to them if all that is `left` (ρ) were spent; `before` is what columns had, over that.
-
-    `errors` are the scores of the `queries`, `typical` is the noise that a cell of a pair may have.
-    """
-    total = known.columns.total
-    sigma = gaussian_sigma(unit, left)
-    sensitivity = np.array([unit.sensitivity(q.reach).l2_squared for q in queries], dtype=np.float64)
-    # in records, a pair's noise over all its cells is √(Δ²/2ρ): the number of cells is in Δ already
-    weights = np.sqrt(sensitivity / unit.sensitivity(COUNTS).l2_squared)
-    felt = np.array([_felt(known, q, typical) for q in queries])
-    # the error of two columns that determine each other is 2·N·(1 − 1/codes)
-    most = np.array([2 * total * (1 - 1 / min(q.shape)) if min(q.shape) > 1 else 1.0 for q in queries])
-    split = sum(size ** (2 / 3) for size in known.domain.sizes)
-    column = {n: _column_error(t, sigma * math.sqrt(split / len(t) ** (2 / 3))) for n, t in known.tables.items()}
-    in_pairs = np.array([sum(column[n] ** 2 for n in q.clique) for q in queries])
-    # the first look at columns was noisy, and that is part of every distance from their product
-    errors = np.sqrt(np.maximum(errors**2 - in_pairs / before, 0.0))
+    """Errors and what noise would do to them if all that is `left` (ρ) were spent; `before` is what columns had, over that."""
+    known, queries, seen = looks.known, looks.queries, looks.dependence
+    worth = np.array([min(q.shape) > 1 for q in queries])
+    column = column_errors(known, unit, left)
     return Pairs(
         [q.clique for q in queries],
-        np.where(sensitivity > 0, errors, 0.0),
-        np.minimum(errors / most, 1.0),
-        weights * felt,
-        in_pairs,
+        np.where(worth, seen.signal, 0.0),
+        seen.strength,
+        _weights(looks),
+        np.array([sum(column[n] ** 2 for n in q.clique) for q in queries]),
         ONE_WAY * sum(column.values()) * len(queries) / len(known.domain),
         np.array([importance(q.clique) for q in queries]),
-        noise=KEPT * MEAN_ABSOLUTE * sigma,
+        noise=MEAN_ABSOLUTE * gaussian_sigma(unit, left),
         before=before,
+        floor=np.where(worth, seen.floor, 0.0),
+        rest=looks.rest,
     )
+
+
+def _weights(looks: Looks) -> FloatArray:
+    """What a pair's noise comes to, over the noise of one count: in records, all its cells together have √(Δ²/2ρ)."""
+    raw = np.array([math.prod(math.sqrt(n * (n - 1)) for n in q.shape) for q in looks.queries])
+    felt = np.array([_felt(looks.known, q, looks.typical) for q in looks.queries])
+    usual = MEAN_ABSOLUTE * looks.typical
+    return kept(usual * raw * felt, looks.dependence.left_out, looks.dependence.strength) / usual
 
 
 def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
@@ -74,8 +57,3 @@ def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
     one, two = (np.bincount(g, known.tables[n]) for g, n in zip(query.groups, query.clique, strict=True))
     expected = np.outer(one, two) / known.columns.total
     return max(float(np.minimum(1.0, expected / (FELT * sigma)).mean()), 1e-3)
-
-
-def _column_error(table: FloatArray, sigma: float) -> float:
-    """What noise of this deviation leaves in a column: at most what its rare codes hold."""
-    return COLUMN_KEPT * MEAN_ABSOLUTE * float(np.minimum(sigma, table + 0.1 * sigma).sum())

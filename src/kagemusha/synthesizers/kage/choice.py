@@ -49,19 +49,25 @@ class Choice:
 
 def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
     """Noisy errors moved towards their mean by how much of their spread is noise, never below 0."""
+    return np.maximum(drawn_together(noisy, sigma), 0.0)
+
+
+def drawn_together(noisy: FloatArray, sigma: float) -> FloatArray:
+    """The same where values may be negative."""
     if len(noisy) < 3:
-        return np.maximum(noisy, 0.0)
+        return noisy
     mean, spread = float(noisy.mean()), float(noisy.var())
     signal = max(0.0, 1 - sigma**2 / spread) if spread > 0 else 0.0
-    return np.maximum(mean + signal * (noisy - mean), 0.0)
+    return np.asarray(mean + signal * (noisy - mean))
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """What is believed of every pair before any is measured, in records.
 
-    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1. `weights` w say how noise
-    hurts: measured at a share q of what is left a pair gets the error noise · w/√q. `columns` is the squared error
+    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1; `floor` is what chance adds to them, which
+    no model knows. `weights` w say how noise hurts: measured at a share q of what is left a pair gets the error noise · w/√q,
+    and keeps `rest`, which its question does not tell. `columns` is the squared error
     that its two columns bring if they get all that is left; what they had before is `before` times that.
     `alone` is the error of all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how
     much a pair counts.
@@ -76,6 +82,8 @@ class Pairs:
     importance: FloatArray
     noise: float
     before: float
+    floor: FloatArray
+    rest: FloatArray
     unknown: FloatArray | None = None
     """What of the errors a model does not know yet; all of it unless given."""
 
@@ -98,7 +106,7 @@ class Pairs:
             chosen = np.array(taken)
             price = self.price[chosen]
             noise = self.noise * self.weights[chosen] * np.sqrt(price.sum() / ((1 - share) * price))
-            own[chosen] = np.maximum(noise, left_out[chosen])
+            own[chosen] = np.hypot(np.maximum(noise, left_out[chosen]), self.rest[chosen])
         return np.sqrt(own**2 + self.columns / (self.before + share))
 
     def predicted(self, taken: Sequence[int], left_out: FloatArray, share: float) -> float:
@@ -219,19 +227,21 @@ def _greedy(
     def not_implied() -> FloatArray:
         new = implied[first, second] - before
         known = np.divide(new, pairs.strengths, out=np.zeros(len(inside)), where=pairs.strengths > 0)
-        return np.asarray(everything * (1 - trust * np.minimum(1.0, known)) * inside, dtype=np.float64)
+        signal = everything * (1 - trust * np.minimum(1.0, known))
+        return np.asarray(np.hypot(signal, pairs.floor) * inside, dtype=np.float64)
 
     unknown = not_implied()
     yield taken, unknown, fits
     while refused < PATIENCE:
         # with the best split, a pair is worth its error if that exceeds the growth of everyone's noise
         growth = pairs.noise * ((spent + price) ** 1.5 - spent**1.5)
-        eligible = open_ & (importance * unknown > growth)
+        eligible = open_ & (importance * (unknown - pairs.rest) > growth)
         spanning = eligible & (part[first] != part[second]) if first_power is not None else eligible
         if not eligible.any():
             break
         growing = first_power is not None and bool(spanning.any())
-        worth = importance * unknown / price ** (first_power if growing and first_power is not None else power)
+        divisor = price ** (first_power if growing and first_power is not None else power)
+        worth = importance * (unknown - pairs.rest) / divisor
         i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
         open_[i] = False
         if add(pairs.cliques[i]):

@@ -106,19 +106,27 @@ def merged_interaction(
     clique: Clique,
     noise: float,
     trees: Mapping[str, Tree] | None = None,
+    *,
+    given: Mapping[str, IntArray] | None = None,
 ) -> Interaction:
     """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell).
 
-    `ordered` says how many of a column's groups have an order.
+    `ordered` says how many of a column's groups have an order; `given` are the groups of columns for which they are decided already.
     """
     counts = [sums(tables[name], groups[name]) for name in clique]
     sizes = [len(c) for c in counts]
     found = [np.zeros(0, dtype=np.int64)] * len(clique)
+    firsts = [np.unique(groups[name], return_index=True)[1] for name in clique]
+    for axis, name in enumerate(clique):
+        if given and name in given:
+            found[axis] = given[name][firsts[axis]]
+            sizes[axis] = int(found[axis].max()) + 1
     for axis in sorted(range(len(clique)), key=lambda i: -sizes[i]):
-        others = np.prod(sizes, dtype=np.float64) / sizes[axis]
         name = clique[axis]
-        first = np.unique(groups[name], return_index=True)[1]
-        tree = [level[first] for level in (trees or {}).get(name, ())]
+        if given and name in given:
+            continue
+        others = np.prod(sizes, dtype=np.float64) / sizes[axis]
+        tree = [level[firsts[axis]] for level in (trees or {}).get(name, ())]
         found[axis] = merge(counts[axis], ROW, ORDERED_ROW, float(others) * noise, ordered[name], tree=tree)
         sizes[axis] = int(found[axis].max()) + 1
     return Interaction(clique, tuple(m[groups[n]] for m, n in zip(found, clique, strict=True)))

@@ -16,6 +16,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.graphical import MarkovField
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.queries.interactions import Interaction, NoisyInteraction, combined
+from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.kage.choice import Choice
@@ -63,9 +64,9 @@ class Purchases:
 def unexplained(
     field: MarkovField,
     pairs: Sequence[Clique],
-    scores: FloatArray,
-    sigma: float,
+    scores: NoisyVector,
     products: Sequence[FloatArray],
+    base: FloatArray,
     measured: Mapping[int, object],
 ) -> FloatArray:
     """How far each pair is thought to be from the model, in records.
@@ -76,12 +77,13 @@ def unexplained(
     """
     tables = field.project_soon(pairs)
     implied = np.array([float(np.abs(t - p).sum()) for t, p in zip(tables, products, strict=True)])
-    gap = scores - implied
+    told = np.sqrt(implied**2 + base**2)
+    gap = scores.values - told
     others = np.array([i not in measured for i in range(len(pairs))])
     squared = float((gap[others] ** 2).mean()) if others.any() else 0.0
-    signal = max(0.0, 1 - sigma**2 / squared) if squared > 0 else 0.0
+    signal = max(0.0, 1 - scores.sigma**2 / squared) if squared > 0 else 0.0
     gap = np.maximum(signal * gap, 0.0)
-    return np.asarray(np.maximum(np.sqrt(gap * (2 * implied + gap)), DOUBT * implied), dtype=np.float64)
+    return np.asarray(np.maximum(np.sqrt(gap * (2 * told + gap)), DOUBT * implied), dtype=np.float64)
 
 
 def topped_up(had: Mapping[int, float], wanted: Mapping[int, float], cost: float) -> dict[int, float]:

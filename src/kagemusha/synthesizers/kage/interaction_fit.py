@@ -1,8 +1,9 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ_r ½ c·s_r ‖θ_r‖², the dual of a maximum-
-entropy problem with soft constraints. The quadratic part keeps noisy cells near the independent model; it makes the
-problem strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r²/(s_r + k·p) θ², the dual of a maximum-
+entropy problem with soft constraints, where p is a cell's probability in the independent model. The quadratic part keeps noisy cells
+near that model, those most that expect fewer records than noise; it makes the problem strongly convex, so contradicting
+measurements do no harm and L-BFGS converges for every noise level.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from kagemusha.schema.domain import Clique, Domain
 STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
 
+LENIENT = 0.2
+"""k in the header: a cell that expects many deviations of noise is hardly drawn towards the independent model."""
+
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
 
@@ -33,7 +37,7 @@ record."""
 POLISHED, POLISH = 0.01, 60
 """Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most passes of that."""
 
-STEPS, WORK = (80, 400), 1.0e9
+STEPS, WORK = (80, 600), 2.0e9
 """Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10 s."""
 
 
@@ -71,7 +75,7 @@ class _Problem:
         self.cell_of: IntArray = inference.pack_integers(tables)
         self.centring = _centring(shapes, starts, len(columns))
         sigmas = np.array([c.sigma for c in columns] + [i.sigma for i in interactions])
-        self.ridge: FloatArray = np.repeat(STIFFNESS * sigmas / total, sizes)
+        noise = np.repeat(sigmas / total, sizes)
         self.target = (
             np.concatenate([t.ravel() for t in [*(c.values for c in columns), *(i.values for i in interactions)]])
             / total
@@ -81,7 +85,10 @@ class _Problem:
         self.inference = inference
         # a parameter's curvature is about its cell's probability in the independent model, plus the ridge
         average = np.repeat(1 / sizes, sizes)
-        self.unit: FloatArray = (np.maximum(self.seen(self.offset)[1], FLOOR * average) + self.ridge) ** -0.5
+        expected = self.seen(self.offset)[1]
+        self.noise = noise
+        self.ridge: FloatArray = STIFFNESS * noise * noise / (noise + LENIENT * expected)
+        self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
 
@@ -89,12 +96,12 @@ class _Problem:
     def progress(self) -> float:
         """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to one record."""
         floor = float(np.clip(1 / self.total, 1e-6, 3e-5))
-        return float(np.clip(ENOUGH * ((self.ridge / STIFFNESS) ** 2).sum(), floor, 3e-4))
+        return float(np.clip(ENOUGH * (self.noise**2).sum(), floor, 3e-4))
 
     @property
     def column_progress(self) -> float:
         """The same for columns alone."""
-        noise = self.ridge[: self.of_columns] / STIFFNESS
+        noise = self.noise[: self.of_columns]
         return POLISHED * float((noise**2).sum())
 
     def columns_after(self, x: FloatArray) -> Callable[[FloatArray], tuple[float, FloatArray]]:
@@ -183,7 +190,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = int(np.clip(WORK / tree.cells + problem.size, *STEPS)) if max_steps is None else max_steps
+    calls = int(np.clip(WORK / (tree.cells + problem.size), *STEPS)) if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge

@@ -25,17 +25,16 @@ from kagemusha.models.generator import PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.interactions import GroupedError
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.beliefs import KEPT, believed
+from kagemusha.synthesizers.kage.beliefs import believed
 from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose
-from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.looks import Looks
-from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns, ordered_codes
+from kagemusha.synthesizers.kage.looks import Looks, look_at_pairs
+from kagemusha.synthesizers.kage.resolution import KEPT
+from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns
 from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
@@ -50,12 +49,6 @@ SCORES, BALANCE = (0.03, 0.15), 0.55
 TYPICAL = 3
 """Pairs that are measured for each column, about."""
 
-ALONE = 2.0
-"""A code gets a place of its own in the model above this many deviations of a typical pair cell."""
-
-ORDERED_ALONE = 0.5
-"""The same for the groups of neighbours of an ordered column."""
-
 FORESEEN = 0.5
 """Share of the raw noise of all pairs that `plan` tells: pairs that do not pay are not measured."""
 
@@ -68,6 +61,9 @@ PRECISE = 0.008
 
 FEW = 150
 """So many triples are looked at even if the model has no room for all pairs."""
+
+NEARLY = 0.9
+"""More are looked at where the model has room for this share of the pairs."""
 
 FIRST, FIRST_TRUST = 0.4, 1.0
 """Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted until then:
@@ -126,20 +122,20 @@ class Kage(Synthesizer):
             sketch = bought.known(known).fit(max_cells=self.max_cells, steps=SKETCH)
             sketched = sketch.theta
             unknown = unexplained(
-                sketch.field, pairs, looks.scores.values, looks.scores.sigma, looks.products, bought.measured
+                sketch.field, pairs, looks.scores, looks.products, looks.dependence.base, bought.measured
             )
             held = [i for i in choice.pairs if i in bought.measured]
             choice = self.choose(
                 curator, looks, left=left, unknown=unknown, start=held, least=choice.cells, beyond=True
             )
         precise = choice.predicted < PRECISE * known.columns.total * len(pairs)
+        room = known.room(choice.cells, self.max_cells)
         # a model without room for pairs has hardly any for triples: it is worth the time only where they are few
-        further = precise and len(domain) > 2 and (choice.inside or comb(len(domain), 3) <= FEW)
+        further = precise and len(domain) > 2 and (comb(len(domain), 3) <= FEW or _holds(known, pairs, choice, room))
         progress(f"measuring {len(choice.pairs)} pairs", 0.3)
         bought.spend(choice, curator.remaining - (LATER * left if further else 0.0))
         known = bought.known(known)
         progress("fitting", 0.35)
-        room = known.room(choice.cells, self.max_cells)
         known, fit = grown(known, max_cells=room, importance=self._importance, start=sketched)
         if further:
             progress("looking at triples", 0.6)
@@ -147,7 +143,7 @@ class Kage(Synthesizer):
                 curator,
                 known,
                 fit,
-                dict(zip(pairs, looks.errors.tolist(), strict=True)),
+                dict(zip(pairs, looks.dependence.signal.tolist(), strict=True)),
                 importance=self._importance,
                 kept=KEPT,
                 max_cells=known.room(max(LIMITS[0], GROWTH * fit.field.tree.cells), self.max_cells),
@@ -158,7 +154,7 @@ class Kage(Synthesizer):
             progress("fitting again", 0.7)
             fit = known.fit(max_cells=self.max_cells, start=fit.theta)
         progress("done", 1.0)
-        scores = PairScores(pairs, looks.scores.values, looks.scores.sigma, known.groups)
+        scores = PairScores(pairs, looks.scores.values, looks.scores.sigma, looks.groups)
         expected = min(2.0, float(choice.expected.mean()) / known.columns.total)
         return replace(_fitted(known, fit, marginals), scores=scores, expected=expected)
 
@@ -169,30 +165,22 @@ class Kage(Synthesizer):
         shares = self._shares(domain)
         progress("measuring columns", 0.0)
         marginals = measure_columns(curator, shares["columns"] * curator.total)
-        columns = columns_of(curator, marginals)
+        every = {name: np.arange(domain.size(name)) for name in domain}
+        known = Gathered(domain, columns_of(curator, marginals), every, dict.fromkeys(domain, 0))
         if not pairs:
-            codes = {n: np.arange(domain.size(n)) for n in domain}
-            return Looks(marginals, Gathered(domain, columns, codes, dict.fromkeys(domain, 0)), (), None, 0.0)
-
+            return Looks.of_columns(marginals, known)
         progress("looking at pairs", 0.1)
         typical = gaussian_sigma(curator.unit, shares["pairs"] * curator.total / min(len(pairs), TYPICAL * len(domain)))
-        ordinary, most = ordered_codes(curator.schema, domain), self._most(domain)
-        groups = {
-            n: merge(
-                columns.table(n), ALONE, ORDERED_ALONE, typical, ordinary[n], tree=columns.trees.get(n, ()), most=most
-            )
-            for n in domain
-        }
-        # merged for want of room, codes of an ordered column need not be neighbours any more
-        ordered = {
-            n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
-        }
-        known = Gathered(domain, columns, groups, ordered)
-        tables = {n: sums(known.tables[n], g) for n, g in groups.items()}
-        products = [np.outer(tables[a], tables[b]) / columns.total for a, b in pairs]
-        distances = GroupedError(pairs, [(groups[a], groups[b]) for a, b in pairs], products)
-        (scores,) = curator.answer([distances], shares["scores"] * curator.total)
-        return Looks(marginals, known, [known.query(pair, typical) for pair in pairs], scores, typical, products)
+        return look_at_pairs(
+            curator,
+            marginals,
+            known,
+            pairs,
+            typical=typical,
+            most=self._most(domain),
+            spent=shares["columns"] * curator.total,
+            cost=shares["scores"] * curator.total,
+        )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
@@ -261,12 +249,10 @@ class Kage(Synthesizer):
         that a model holds already, of `least` cells, and `unknown` is how far the others are from it: a smaller model would
         not know as much. With `beyond` there may be more pairs than the model has room for.
         """
-        known, queries, errors = looks.known, looks.queries, looks.errors
         left = curator.remaining if left is None else left
         before = COLUMNS * curator.total / left
-        pairs = believed(
-            known, queries, errors, looks.typical, curator.unit, left, before, importance or self._importance
-        )
+        pairs = believed(looks, curator.unit, left, before, importance or self._importance)
+        known = looks.known
         room = self.max_cells - known.shared_out
         return choose(
             replace(pairs, unknown=unknown),
@@ -276,6 +262,12 @@ class Kage(Synthesizer):
             trust=trust,
             start=start,
         )
+
+
+def _holds(known: Gathered, pairs: Sequence[Clique], choice: Choice, room: int) -> bool:
+    """Whether a model of so many cells has room for nearly all chosen pairs."""
+    tree = GrowingTree(known.coarse, room)
+    return choice.inside or sum(tree.add(pairs[i]) for i in choice.pairs) >= NEARLY * len(choice.pairs)
 
 
 def _fitted(known: Gathered, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:

@@ -1,19 +1,29 @@
-"""What the looks at everything tell: the start of every later choice."""
+"""The looks at everything, with which kage begins: every column, then how far every pair is from independence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.queries.interactions import Interaction
+from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.scores import NoisyVector
+from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.choice import shrunk
-from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.dependence import Dependence, column_errors, dependence
+from kagemusha.synthesizers.kage.grouping import merge
+from kagemusha.synthesizers.kage.levels import Levels
+from kagemusha.synthesizers.kage.resolution import resolved
+from kagemusha.synthesizers.kage.state import Gathered, ordered_codes
+
+ALONE = 2.0
+"""A code gets a place of its own in the model above this many deviations of a typical pair cell."""
+
+ORDERED_ALONE = 0.5
+"""The same for the groups of neighbours of an ordered column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +38,81 @@ class Looks:
     """None where there is no pair."""
     typical: float
     """The noise that a cell of a pair may have."""
-    products: Sequence[FloatArray] = ()
-    """What each pair would be if its columns were independent, over groups."""
+    products: Sequence[FloatArray]
+    """What each pair would be if its columns were independent, over the model's groups."""
+    dependence: Dependence
+    rest: FloatArray
+    """What the wide groups of each pair's question hide, in records."""
+    groups: Mapping[str, IntArray]
+    """Those that the scores were measured over."""
+
+    @classmethod
+    def of_columns(cls, marginals: Sequence[NoisyMarginal], known: Gathered) -> Looks:
+        """Where there is no pair to look at."""
+        none = np.zeros(0)
+        return cls(
+            marginals, known, (), None, 0.0, (), Dependence(none, none, none, none, none), none, known.groups
+        )  # fmt: skip
 
     @property
     def pairs(self) -> list[Clique]:
         """The pairs that were looked at."""
         return [query.clique for query in self.queries]
 
-    @property
-    def errors(self) -> FloatArray:
-        """Their distances from independence, in records, with the noise taken into account."""
-        return np.zeros(0) if self.scores is None else shrunk(self.scores.values, self.scores.sigma)
+
+def look_at_pairs(
+    curator: Curator,
+    marginals: Sequence[NoisyMarginal],
+    known: Gathered,
+    pairs: Sequence[Clique],
+    *,
+    typical: float,
+    most: int,
+    spent: float,
+    cost: float,
+) -> Looks:
+    """The distances of all pairs from independence at this `cost` (ρ), those of wide columns also over a few wide groups.
+
+    `known` are the columns, measured at the cost `spent`; a column may have `most` groups.
+    """
+    ordinary = ordered_codes(curator.schema, known.domain)
+    trees = known.columns.trees
+    groups = {
+        name: merge(
+            table, ALONE, ORDERED_ALONE, typical, ordinary[name], tree=trees.get(name, ()), most=most
+        )
+        for name, table in known.tables.items()
+    }  # fmt: skip
+    # merged for want of room, codes of an ordered column need not be neighbours any more
+    ordered = {
+        n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
+    }
+    levels = {n: Levels.of(g, known.tables[n], ordered[n]) for n, g in groups.items()}
+    total = known.columns.total
+    products = [np.outer(levels[a].counts[0], levels[b].counts[0]) / total for a, b in pairs]
+    wide = [i for i, pair in enumerate(pairs) if any(levels[name].wide for name in pair)]
+    asked = [GroupedError(pairs, [(groups[a], groups[b]) for a, b in pairs], products)]
+    if wide:
+        asked.append(
+            GroupedError(
+                [pairs[i] for i in wide],
+                [tuple(levels[name].groups[levels[name].wide] for name in pairs[i]) for i in wide],
+                [np.outer(*(levels[name].counts[levels[name].wide] for name in pairs[i])) / total for i in wide],
+            )
+        )
+    each = cost / (len(pairs) + len(wide))
+    scores, *wider = curator.answer(asked, [each * len(query.candidates) for query in asked])
+    seen = dependence(
+        pairs,
+        products,
+        scores,
+        column_errors(known, curator.unit, spent),
+        total,
+        levels,
+        dict(zip(wide, wider[0].values.tolist(), strict=True)) if wide else {},
+        wider[0].sigma if wide else 0.0,
+    )
+    found = resolved(known, pairs, seen, levels, typical)
+    return Looks(
+        marginals, found.known, found.queries, scores, typical, found.products, seen, found.rest, groups
+    )  # fmt: skip

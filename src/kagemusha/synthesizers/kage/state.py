@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.marginals import NoisyMarginal, nearest_counts
+from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
@@ -18,10 +18,10 @@ from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.corrected import corrected
-from kagemusha.synthesizers.kage.denoised import denoised
 from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
-from kagemusha.synthesizers.kage.tree import Tree, shrunk_to_siblings, trees_of
+from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts, neighbours
+from kagemusha.synthesizers.kage.tree import Tree, trees_of
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
@@ -64,12 +64,16 @@ class NoisyColumns:
 
     def table(self, name: str) -> FloatArray:
         """The nearest possible table of a column, noise drawn together."""
-        noisy = self.noisy[name]
-        if name in self.trees:
-            noisy = shrunk_to_siblings(noisy, self.sigma[name], self.trees[name])
-        else:
-            noisy = denoised(noisy, self.sigma[name], self.ordered.get(name, 0))
-        return nearest_counts(noisy, self.total)
+        return self._likely[name]
+
+    @cached_property
+    def _likely(self) -> Mapping[str, FloatArray]:
+        columns = {}
+        for name, noisy in self.noisy.items():
+            tree = self.trees.get(name, ())
+            families = {"siblings": tree[0]} if tree else neighbours(len(noisy), self.ordered.get(name, 0))
+            columns[name] = NoisyCounts(noisy, self.sigma[name], families)
+        return likely_counts(columns, self.total)
 
     def grouped(self, name: str, group: IntArray) -> NoisyColumn:
         """The column over groups of codes, as the fit wants it."""

@@ -47,14 +47,3 @@ def _merged(counts: FloatArray, threshold: float, tree: Tree) -> IntArray:
         taken += int(level.max()) + 1
     label[label < 0] = taken
     return np.unique(label, return_inverse=True)[1].astype(np.int64)
-
-
-def shrunk_to_siblings(noisy: FloatArray, sigma: float, tree: Tree) -> FloatArray:
-    """Noisy counts drawn towards the mean of their siblings, as far as the noise is larger than their differences."""
-    finest = tree[0]
-    members = np.bincount(finest)
-    mean = np.bincount(finest, noisy) / members
-    spread = np.bincount(finest, (noisy - mean[finest]) ** 2) / np.maximum(1, members - 1)
-    kept = np.maximum(0.0, spread - sigma**2) / np.maximum(spread, 1e-12)
-    kept[members == 1] = 1.0
-    return np.asarray(mean[finest] + kept[finest] * (noisy - mean[finest]))

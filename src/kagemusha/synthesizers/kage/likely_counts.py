@@ -1,0 +1,150 @@
+"""Noisy counts of columns, nearer to the truth: what they are likely to be, given that counts are not negative and how alike they seem.
+
+A column's counts are thought of as drawn from a gamma distribution around what is expected of them. Its shape says how alike
+they are: nearly equal counts are drawn together, a few large ones among many small stay apart. What is expected is the same
+for all codes, or where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds.
+Which shape and which families are right is told by the noisy counts of all columns: each column is a mixture of
+guesses, weighed by how well they foretell it and how often they do so in other columns. Reads nothing but released counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from kagemusha.arrays import FloatArray, IntArray
+
+SHAPES = (0.2, 0.5, 1.0, 2.0, 5.0, 12.0, 30.0, 100.0, 1000.0)
+"""From a few codes that hold everything to codes that are all alike."""
+
+UNLIKE, UNLIKE_SHAPE = 0.25, 0.3
+"""Share of codes that may be far from what is expected, whatever the others are like; and the shape of their distribution."""
+
+POINTS, REACH = 64, 6.0
+"""Possible counts that are weighed for each code, so many deviations to both sides."""
+
+EVEN = 0.1
+"""Share of what is expected that does not follow families: a code is not ruled out by its neighbours."""
+
+NEIGHBOURS = (2, 4)
+"""So many codes next to each other may be a family, in columns of at least three of them."""
+
+ROUNDS = 10
+"""Of weighing guesses by how often they are right in all columns."""
+
+Families = Mapping[str, IntArray]
+"""By kind, the family of every code."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Counts of one column with noise of deviation `sigma`, and ways in which its codes may belong together."""
+
+    values: FloatArray
+    sigma: float
+    families: Families
+
+
+@dataclass(frozen=True, eq=False)
+class _Guesses:
+    """What is expected of counts under some guesses: mean, mean square, and log-likelihood of what was seen."""
+
+    means: FloatArray
+    squares: FloatArray
+    evidence: FloatArray
+    kinds: Sequence[tuple[str, float]]
+
+    def mixed(self, share: FloatArray, total: float) -> FloatArray:
+        """The mean over all guesses, adding up to `total`."""
+        mean = share @ self.means
+        variance = np.maximum(share @ self.squares - mean**2, 1e-12 * total)
+        for _ in range(8):
+            # that they add up moves those most that are known least
+            mean = np.maximum(mean + (total - mean.sum()) * variance / variance.sum(), 0.0)
+        return np.asarray(mean * (total / mean.sum()))
+
+
+def neighbours(codes: int, ordered: int) -> Families:
+    """Families of a column whose first `ordered` codes have an order; the others are on their own."""
+    found = {}
+    for size in NEIGHBOURS:
+        if ordered >= 3 * size:
+            family = np.arange(codes) // size
+            family[ordered:] = np.arange(codes - ordered) + (ordered - 1) // size + 1
+            found[f"{size} neighbours"] = family
+    return found
+
+
+def likely_counts(columns: Mapping[str, NoisyCounts], total: float) -> dict[str, FloatArray]:
+    """Mean counts given noisy ones: none is negative, and those of a column add up to `total`."""
+    guesses = {name: _guesses(column, total) for name, column in columns.items()}
+    shares = _weighed([g.evidence for g in guesses.values()], [g.kinds for g in guesses.values()])
+    return {name: g.mixed(share, total) for (name, g), share in zip(guesses.items(), shares, strict=True)}
+
+
+def _weighed(evidence: Sequence[FloatArray], kinds: Sequence[Sequence[tuple[str, float]]]) -> list[FloatArray]:
+    """The weight of every guess in every column: how often a guess is right is learned from all of them."""
+    usual = {kind: 1.0 for found in kinds for kind in found}
+    likely = [np.exp(e - e.max()) for e in evidence]
+    shares: list[FloatArray] = []
+    for _ in range(ROUNDS):
+        shares = []
+        for e, found in zip(likely, kinds, strict=True):
+            weight = e * np.array([usual[kind] for kind in found])
+            shares.append(weight / weight.sum())
+        usual = dict.fromkeys(usual, 0.2)
+        for share, found in zip(shares, kinds, strict=True):
+            for kind, x in zip(found, share.tolist(), strict=True):
+                usual[kind] += x
+    return shares
+
+
+def _guesses(column: NoisyCounts, total: float) -> _Guesses:
+    noisy = column.values
+    sigma = np.full(len(noisy), max(column.sigma, 1e-9 * total))
+    even = np.full(len(noisy), total / len(noisy))
+    expected = {"even": even}
+    for kind, family in column.families.items():
+        members = np.bincount(family)
+        held_noisy: FloatArray = np.bincount(family, noisy).astype(np.float64)
+        alike: FloatArray = members.astype(np.float64) * (total / len(noisy))
+        whole = _under(held_noisy, sigma[0] * np.sqrt(members), {"even": alike})
+        held = whole.mixed(_weighed([whole.evidence], [whole.kinds])[0], total)
+        expected[kind] = (1 - EVEN) * (held / members)[family] + EVEN * even
+    return _under(noisy, sigma, expected)
+
+
+def _under(noisy: FloatArray, sigma: FloatArray, expected: Mapping[str, FloatArray]) -> _Guesses:
+    """What every shape and every expectation make of the noisy counts, by weighing possible counts."""
+    low = np.maximum(0.0, noisy - REACH * sigma)
+    width = np.maximum(noisy, 0.0) + REACH * sigma - low
+    # next to 0 small shapes have a pole: points lie closer there
+    power = np.where(low > 0, 1.0, 3.0)[:, None]
+    place = (np.arange(POINTS) + 0.5) / POINTS
+    points = low[:, None] + width[:, None] * place**power
+    logs = np.log(points)
+    seen = -0.5 * ((points - noisy[:, None]) / sigma[:, None]) ** 2 + np.log(power * place ** (power - 1))
+    means, squares, evidence, kinds = [], [], [], []
+    for kind, mean in expected.items():
+        unlike = math.log(UNLIKE) + _log_gamma(points, logs, mean, UNLIKE_SHAPE)
+        for shape in SHAPES:
+            alike = math.log(1 - UNLIKE) + _log_gamma(points, logs, mean, shape)
+            weight = seen + np.logaddexp(alike, unlike)
+            most = weight.max(axis=1, keepdims=True)
+            weight = np.exp(weight - most)
+            sums = weight.sum(axis=1)
+            means.append((weight * points).sum(axis=1) / sums)
+            squares.append((weight * points**2).sum(axis=1) / sums)
+            evidence.append(float((np.log(sums) + most[:, 0]).sum()))
+            kinds.append((kind, shape))
+    return _Guesses(np.array(means), np.array(squares), np.array(evidence), kinds)
+
+
+def _log_gamma(points: FloatArray, logs: FloatArray, mean: FloatArray, shape: float) -> FloatArray:
+    """Log density of a gamma distribution of this mean (one for each row of `points`) and shape."""
+    rate = (shape / mean)[:, None]
+    return np.asarray((shape - 1) * logs - rate * points + shape * np.log(rate) - gammaln(shape))

@@ -1,0 +1,127 @@
+"""How finely kage measures a pair: as finely as its noise and its smoothness pay for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kagemusha.privacy.budget import Budget
+from kagemusha.queries.scores import NoisyVector
+from kagemusha.schema import Integer, Schema
+from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.kage.dependence import Dependence, dependence, floor_of
+from kagemusha.synthesizers.kage.levels import Levels, hidden, hidden_by_both, seen_half
+from kagemusha.synthesizers.kage.resolution import best_level
+from kagemusha.synthesizers.registry import create
+
+
+def levels(codes: int, ordered: int | None = None, seed: int = 0) -> Levels:
+    table = np.random.default_rng(seed).gamma(2.0, 500.0, codes)
+    return Levels.of(np.arange(codes), table, codes if ordered is None else ordered)
+
+
+@pytest.mark.parametrize(("codes", "ordered"), [(64, 64), (65, 64), (20, 20), (3, 3), (40, 0), (1, 1)])
+def test_levels_are_nested_and_keep_order_and_records(codes: int, ordered: int) -> None:
+    found = levels(codes, ordered)
+    assert len(found) > 1 or ordered <= 3
+    for (fine, wide), (many, few) in zip(pairwise(found.groups), pairwise(found.sizes), strict=True):
+        assert few <= 0.8 * many
+        assert all(len(set(wide[fine == group])) == 1 for group in np.unique(fine)), "a group is never torn apart"
+        assert (np.diff(wide[:ordered]) >= 0).all()
+    for group, counts, with_order in zip(found.groups, found.counts, found.ordered, strict=True):
+        assert set(group) == set(range(len(counts)))
+        assert counts.sum() == pytest.approx(found.counts[0].sum())
+        assert with_order == (int(group[ordered - 1]) + 1 if ordered else 0)
+        assert len(set(group[ordered:])) == codes - ordered, "what has no order stays alone"
+
+
+def test_fewer_groups_hide_more_and_the_finest_hide_nothing() -> None:
+    sizes = np.array([64.0, 32, 16, 8, 4, 2])
+    for half in (0.5, 3.0, 50.0):
+        share = hidden(sizes, half)
+        assert share[0] == 0
+        assert (np.diff(share) > 0).all()
+    one, two = levels(64), levels(50, seed=1)
+    for half in (1.0, 5.0, 40.0):
+        assert seen_half(one, two, hidden_by_both(one, two, half)) == pytest.approx(half, rel=0.05)
+
+
+def test_chance_alone_is_not_called_dependence() -> None:
+    """Independent columns: their distance is what the floor says, and nothing is left of it."""
+    rng = np.random.default_rng(0)
+    tables, products = [], []
+    for _ in range(12):
+        counts = np.zeros((20, 15))
+        np.add.at(counts, (rng.integers(0, 20, 5000), rng.choice(15, 5000, p=rng.dirichlet(np.ones(15)))), 1)
+        tables.append(counts)
+        products.append(np.outer(counts.sum(axis=1), counts.sum(axis=0)) / 5000)
+    scores = np.array([np.abs(t - p).sum() for t, p in zip(tables, products, strict=True)])
+    floors = np.array([floor_of(p) for p in products])
+    np.testing.assert_allclose(floors, scores, rtol=0.15)
+    pairs = [(f"a{i}", f"b{i}") for i in range(12)]
+    errors = dict.fromkeys((name for pair in pairs for name in pair), 0.0)
+    seen = dependence(pairs, products, NoisyVector(scores, 1.0), errors, 5000.0, {}, {}, 0.0)
+    assert (seen.signal < 0.6 * scores).all()
+    np.testing.assert_allclose(seen.left_out, scores, rtol=0.2)
+
+
+def of(signal: float, half: float, floor: float = 0.0) -> Dependence:
+    strength = np.array([min(1.0, signal / 100_000)])
+    return Dependence(np.array([signal]), np.array([floor]), np.array([floor]), strength, np.array([half]))
+
+
+def test_more_noise_makes_wider_groups_and_a_rough_dependence_finer_ones() -> None:
+    one, two = levels(64), levels(64, seed=1)
+    total = float(one.counts[0].sum())
+
+    def cells(noise: float, half: float) -> float:
+        level = best_level(one, two, of(0.3 * total, half), 0, noise, total)
+        return float(one.sizes[level.places[0]] * two.sizes[level.places[1]])
+
+    by_noise = [cells(noise, 3.0) for noise in (0.01, 1.0, 10.0, 100.0, 1000.0)]
+    assert by_noise[0] == 64 * 64
+    assert by_noise == sorted(by_noise, reverse=True)
+    assert by_noise[-1] <= 16
+    by_roughness = [cells(30.0, half) for half in (0.5, 3.0, 20.0, 200.0)]
+    assert by_roughness == sorted(by_roughness)
+
+
+def test_the_best_level_is_the_one_of_least_error() -> None:
+    """Brute force: no level of its own is better than the pair of levels that was taken."""
+    one, two = levels(30), levels(12, seed=1)
+    total = float(one.counts[0].sum())
+    seen = of(0.2 * total, 4.0, 0.05 * total)
+    best = best_level(one, two, seen, 0, 25.0, total)
+
+    def only(levels: Levels, place: int) -> Levels:
+        # the finest level stays first: what is hidden is told beside it
+        keep = [0, place] if place else [0]
+        return Levels(*([list(x)[k] for k in keep] for x in (levels.groups, levels.counts, levels.ordered)))
+
+    for a in range(len(one)):
+        for b in range(len(two)):
+            other = best_level(only(one, a), only(two, b), seen, 0, 25.0, total)
+            assert np.hypot(best.rest, best.noise) <= np.hypot(other.rest, other.noise) + 1e-9
+
+
+def test_wide_smooth_columns_are_measured_in_few_groups_and_rough_ones_in_many() -> None:
+    """Two smooth pairs of 60 codes, and one whose neighbours have nothing in common."""
+    rng = np.random.default_rng(0)
+    rows = 40_000
+    smooth = rng.normal(size=rows)
+    other = 0.5 * smooth + rng.normal(size=rows)
+    rough = rng.integers(0, 60, rows)
+    follows = np.where(rng.random(rows) < 0.5, (rough * 37) % 60, rng.integers(0, 60, rows))
+
+    def coded(x: np.ndarray) -> np.ndarray:
+        return np.clip(((x + 3) * 10).astype(int), 0, 59)
+
+    table = pa.table({"a": coded(smooth), "b": coded(other), "c": rough, "d": follows})
+    schema = Schema([Integer(name, lower=0, upper=59) for name in "abcd"])
+    model = fit(create("kage"), table, Budget(1.0, 1e-9), schema=schema, simulation=0)
+    shapes = {m.query.clique: m.query.shape for m in model.interactions if len(m.query.clique) == 2}
+    assert np.prod(shapes["a", "b"]) <= 400
+    assert np.prod(shapes["c", "d"]) >= 2000
