@@ -108,7 +108,7 @@ def test_the_best_level_is_the_one_of_least_error() -> None:
 
 
 def test_wide_smooth_columns_are_measured_in_few_groups_and_rough_ones_in_many() -> None:
-    """Two smooth pairs of 60 codes, and one whose neighbours have nothing in common."""
+    """A smooth pair of 60 codes, and one whose neighbours have nothing in common."""
     rng = np.random.default_rng(0)
     rows = 40_000
     smooth = rng.normal(size=rows)
@@ -123,5 +123,4 @@ def test_wide_smooth_columns_are_measured_in_few_groups_and_rough_ones_in_many()
     schema = Schema([Integer(name, lower=0, upper=59) for name in "abcd"])
     model = fit(create("kage"), table, Budget(1.0, 1e-9), schema=schema, simulation=0)
     shapes = {m.query.clique: m.query.shape for m in model.interactions if len(m.query.clique) == 2}
-    assert np.prod(shapes["a", "b"]) <= 400
-    assert np.prod(shapes["c", "d"]) >= 2000
+    assert np.prod(shapes["c", "d"]) >= 3 * np.prod(shapes["a", "b"])

@@ -30,7 +30,7 @@ POINTS, REACH = 64, 6.0
 EVEN = 0.1
 """Share of what is expected that does not follow families: a code is not ruled out by its neighbours."""
 
-NEIGHBOURS = (2, 4)
+NEIGHBOURS = (2, 4, 8)
 """So many codes next to each other may be a family, in columns of at least three of them."""
 
 ROUNDS = 10
@@ -114,7 +114,12 @@ def _guesses(column: NoisyCounts, total: float) -> _Guesses:
         alike: FloatArray = members.astype(np.float64) * (total / len(noisy))
         whole = _under(held_noisy, sigma[0] * np.sqrt(members), {"even": alike})
         held = whole.mixed(_weighed([whole.evidence], [whole.kinds])[0], total)
-        expected[kind] = (1 - EVEN) * (held / members)[family] + EVEN * even
+        each = (held / members)[family]
+        if kind != "siblings":
+            # between the middles of neighbouring families, what is expected changes gradually
+            middles = np.bincount(family, np.arange(len(noisy))) / members
+            each = np.interp(np.arange(len(noisy)), middles, held / members)
+        expected[kind] = (1 - EVEN) * each * (total / each.sum()) + EVEN * even
     return _under(noisy, sigma, expected)
 
 
