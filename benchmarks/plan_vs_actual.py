@@ -75,11 +75,12 @@ def chain(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]
     return np.column_stack(columns), sizes
 
 
-def answers(rows: int, questions: int, seed: int) -> tuple[np.ndarray, list[int]]:
-    """Questions with yes and no, answered by what people are like in four respects."""
+def answers(rows: int, questions: int, seed: int, points: int = 2) -> tuple[np.ndarray, list[int]]:
+    """Questions, answered on a scale by what people are like in four respects."""
     rng = np.random.default_rng(seed)
     people, hard = rng.normal(size=(rows, 4)), rng.normal(size=(4, questions))
-    return (people @ hard + rng.normal(size=(rows, questions)) > rng.normal(size=questions)).astype(int), [2] * questions
+    told = people @ hard + rng.normal(size=(rows, questions)) - rng.normal(size=questions)
+    return np.clip(points / 2 + told, 0, points - 1).astype(int), [points] * questions
 
 
 def ruled(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]]:
@@ -92,7 +93,7 @@ def ruled(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]
 
 RULES = {"120k x 9, rules": ("c1 <= c3", "c3 <= c5", "c0 = 0 implies c2 = 0")}
 
-# The forecast was made anew with all tables marked *set* before its eyes; those marked *told* were added afterwards.
+# The forecast was made anew with all tables marked *set* in sight; those marked *told* were added afterwards, and nothing was set on them.
 TABLES = {
     "adult": (REAL["adult"], "set"),
     "adult-wide": (REAL["adult-wide"], "set"),
@@ -110,8 +111,9 @@ TABLES = {
     "100k x 10, 5k codes": (lambda: made(100_000, [5_000, 1_000, 2, 2, 8, 20, 30, 5, 9, 4], 9), "set"),
     "isolet": (lambda: numeric("isolet", 30, 12), "told"),
     "chain 60k x 16": (lambda: chain(60_000, [4 + i % 9 for i in range(16)], 10), "told"),
-    "answers 40k x 50": (lambda: answers(40_000, 50, 11), "told"),
+    "answers 40k x 50": (lambda: answers(40_000, 50, 11), "set"),
     "120k x 9, rules": (lambda: ruled(120_000, [3, 20, 8, 20, 12, 20, 30, 5, 7], 12), "told"),
+    "answers 15k x 35": (lambda: answers(15_000, 35, 14, points=5), "told"),
     "500k x 15": (lambda: made(500_000, [3, 60, 4, 9, 14, 2, 25, 6, 6, 11, 2, 40, 8, 5, 18], 13), "told"),
 }
 

@@ -50,8 +50,12 @@ CONNECTED = 0.6
 GROUPS = 64
 """Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
 
-A_FIT, A_NEIGHBOUR = 5e-7, 3.5e-8
-"""Seconds that a fit takes for a cell of the model, and for a cell and a column: more columns mean more pairs that do not agree at once."""
+A_FIT, A_MEASURED = 5.5e-7, 7.5e-9
+"""Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
+they agree, and those that do not fit into the model are tried out and brought in afterwards."""
+
+A_COLUMN = 4
+"""Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average: they need not be spread evenly."""
 
 A_PAIR, A_COUNT = 4e-4, 2e-8
 """Seconds for a pair of columns that is looked at, and for a row of it."""
@@ -166,7 +170,8 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
     logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in merged) / len(domain)
     cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
     pairs = math.comb(len(domain), 2)
-    seconds = 0.1 + (A_FIT + A_NEIGHBOUR * len(domain)) * cells + A_PAIR * pairs + A_COUNT * rows * pairs
+    measured = min(pairs, max(share * pairs, A_COLUMN * len(domain)))
+    seconds = 0.1 + (A_FIT + A_MEASURED * measured) * cells + A_PAIR * pairs + A_COUNT * rows * pairs
     return replace(cost, cells=int(cells), seconds=seconds)
 
 
@@ -182,7 +187,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
     pairs = math.comb(len(domain), 2)
     cells, judged = rows * len(domain), min(rows, MOST_ROWS)
     widest = _widest(domain)
-    across = min(MOST_WALKED, cost.cells * pairs / APART)
+    across = cost.cells * pairs / APART
     reading = (4e-8 if parquet else 1.2e-7) * cells * (1 + 0.5 * bool(schema.formulas))
     fitting = cost.seconds + (A_RULE + AROUND * cost.cells if rules else 0.0)
     drawing = (
@@ -191,15 +196,15 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
         + 2e-3 * len(domain)
         + 2e-7 * widest
         + _trading(domain, rows)
-        + 4e-8 * across
+        + 4e-8 * min(MOST_WALKED, across)
     )
     judging = (
         (1e-7 if parquet else 2e-7) * judged * len(domain)
-        + 2.2e-8 * judged * pairs
+        + 2.5e-8 * judged * pairs
         + A_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
         + 5e-8 * min(MOST_CELLS, _all_cells(domain))
         + 2.5e-7 * widest
-        + 4.5e-8 * across
+        + 4.5e-8 * min(2 * MOST_WALKED, across)
     )
     return [
         Phase("starting", 1.6),
