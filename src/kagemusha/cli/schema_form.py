@@ -12,6 +12,7 @@ import typer
 
 from kagemusha.cli import Stopped
 from kagemusha.cli.output import plain
+from kagemusha.cli.schema_offers import Offer, offers
 from kagemusha.cli.schema_words import in_words as in_words
 from kagemusha.cli.schema_words import tell
 from kagemusha.errors import SchemaError
@@ -19,6 +20,8 @@ from kagemusha.files import write_whole
 from kagemusha.schema import Category, Column, Drop, Measured, Modelled, Schema, Surrogate
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.fields import KINDS
+from kagemusha.schema.lint import likely_unit
+from kagemusha.schema.unit import Unit
 
 ANSWERS = {
     "y": ("yes", "yes, that is publicly known"),
@@ -91,6 +94,8 @@ class Form:
             tell(f"[bold]Rule {at} of {len(guesses)}: {plain(rule.rule)}[/]")
             if not self._rule(rule):
                 return
+        self._unit()
+        self._offers()
 
     def _left(self) -> str:
         facts = len({fact.column for fact in self.schema.derived_facts()})
@@ -146,7 +151,9 @@ class Form:
                 self._refused(error)
             else:
                 tell("[green]Saved.[/]")
-                return True
+                if not changed.derived:
+                    return True
+                column = changed
 
     def _changed(self, column: Column, answer: str) -> Column:
         """The column as an answer makes it; what it cannot be is a `SchemaError`."""
@@ -157,7 +164,8 @@ class Form:
         if answer == "i":
             return Surrogate(column.name)
         if answer == "o" and isinstance(column, Modelled):
-            return replace(column.kind_only(), derived=())
+            # who does not know the values does not vouch for the special ones among them either
+            return replace(column.kind_only(), derived=tuple(f for f in column.derived if f == "special"))
         if answer == "k":
             kind = _prompt(f"Which kind: {', '.join(MODELLED)}")
             if kind not in MODELLED:
@@ -222,6 +230,49 @@ class Form:
             except SchemaError as error:
                 self._refused(error)
         return answer != "q"
+
+    def _unit(self) -> None:
+        """Whose rows belong together, where a column seems to tell persons apart."""
+        column = likely_unit(self.schema)
+        if column is None:
+            return
+        tell()
+        tell(f"[bold]Persons: {plain(column)}[/]")
+        tell(
+            f"{plain(column)} seems to tell persons apart. If a person may have several rows, the promise should be about all of them: say how many rows "
+            "of a person shall count at most (few mean less noise; what is beyond is left out)."
+        )
+        while True:
+            most = _prompt("Rows of a person at most; - if every row is another person", default="-")
+            if most == "-":
+                return
+            try:
+                self._keep(self.schema.with_unit(Unit(column, _whole(most))))
+                tell("[green]Saved.[/]")
+                return
+            except SchemaError as error:
+                self._refused(error)
+
+    def _offers(self) -> None:
+        """Columns that explain others; each is asked about once."""
+        asked: set[Offer] = set()
+        while fresh := [offer for offer in offers(self.schema) if offer not in asked]:
+            offer = fresh[0]
+            asked.add(offer)
+            tell()
+            tell(f"[bold]{plain(offer.first)} and {plain(offer.second)}[/]")
+            tell(f"{plain(offer.in_words)}.")
+            question = "Is it so (y, n)" if offer.age else "Most days between them; - to leave it"
+            answer = _prompt(question, default="n" if offer.age else "-").lower()
+            if answer in ("-", "n", "no"):
+                continue
+            try:
+                most = None if offer.age else _whole(answer)
+                self._keep(offer.taken(self.schema, self._vouched(), most))
+                tell("[green]Saved.[/]")
+            except SchemaError as error:
+                self._refused(error)
+                asked.discard(offer)
 
     def _vouched(self, ask: bool = True) -> str:
         """Who, when, and from which source."""

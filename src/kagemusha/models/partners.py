@@ -25,6 +25,9 @@ COLUMN = 0.2
 SWEEPS = 30
 """How often every key is given its best partner, and its best exchange, before the search ends."""
 
+LEAST = 1e-9
+"""What counts as less, as a share of all people: rounding must not move anybody."""
+
 MOST_KEYS = 3_000
 """With more keys than this, two of them are not tried out in each other's place."""
 
@@ -61,7 +64,7 @@ def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
     """
     keys = table.sum(axis=1)
     wanted = table.sum(axis=0)
-    trust = COLUMN**-2
+    trust, least = COLUMN**-2, LEAST * keys.sum()
     gain = np.where(possible, -2.0 * keys[:, None] * table, np.inf)
     found = np.argmin(gain, axis=1)
     over = np.bincount(found, keys, minlength=table.shape[1]) - wanted
@@ -69,28 +72,30 @@ def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
     for _ in range(SWEEPS):
         moved = False
         for key in order.tolist():
-            moved |= _move(key, keys[key], gain, trust, found, over)
+            moved |= _move(key, keys[key], gain, trust, found, over, least)
             if len(keys) <= MOST_KEYS:
-                moved |= _exchange(key, keys, gain, trust, found, over)
+                moved |= _exchange(key, keys, gain, trust, found, over, least)
         if not moved:
             break
     return found
 
 
-def _move(key: int, size: float, gain: FloatArray, trust: float, found: IntArray, over: FloatArray) -> bool:
+def _move(
+    key: int, size: float, gain: FloatArray, trust: float, found: IntArray, over: FloatArray, least: float
+) -> bool:
     """Give a key its best partner, the others as they are."""
     now = int(found[key])
     over[now] -= size
     cost = gain[key] + trust * (2 * size * over + size * size)
     best = int(np.argmin(cost))
-    better = bool(cost[best] < cost[now] - 1e-9 * abs(cost[now]))
+    better = bool(cost[best] < cost[now] - least * size)
     found[key] = best if better else now
     over[found[key]] += size
     return better
 
 
 def _exchange(
-    key: int, keys: FloatArray, gain: FloatArray, trust: float, found: IntArray, over: FloatArray
+    key: int, keys: FloatArray, gain: FloatArray, trust: float, found: IntArray, over: FloatArray, least: float
 ) -> bool:
     """Exchange the partners of a key and of the other key for which that saves most, if it saves anything."""
     mine = int(found[key])
@@ -99,7 +104,7 @@ def _exchange(
     delta += trust * (2 * more * (over[mine] - over[found]) + 2 * more * more)
     delta[(found == mine) | ~np.isfinite(delta)] = np.inf
     other = int(np.argmin(delta))
-    if not delta[other] < -1e-9 * abs(gain[key, mine] + 1.0):
+    if not delta[other] < -least * max(keys[key], keys[other]):
         return False
     theirs = int(found[other])
     found[key], found[other] = theirs, mine

@@ -56,6 +56,9 @@ class Measured(Modelled):
     whole: ClassVar[bool] = True
     """Whether only whole numbers of the axis occur."""
 
+    def _form(self) -> dict[str, Any]:
+        return {"special": self.special} if self.special else {}
+
     def _ordinary_names(self) -> list[str]:
         if self.points is not None:
             return [f"{value:g}" for value in self.points]
