@@ -67,6 +67,7 @@ class Offer:
 
 def offers(schema: Schema) -> Iterator[Offer]:
     """What confirmed orders of two dates suggest; dates that a formula explains already are left alone."""
+    explained = {*schema.replaced.values(), *schema.formulas}
     ages = [c.name for c in schema.modelled if isinstance(c, Integer) and AGE.search(c.name) and not c.formula and not c.special]
     found = []
     for rule in schema.constraints:
@@ -76,7 +77,7 @@ def offers(schema: Schema) -> Iterator[Offer]:
         first, second = sorted(law.factors, key=lambda name: -law.factors[name])
         both = [schema[first], schema[second]]
         if sorted(law.factors.values()) != [-1, 1] or not all(
-            isinstance(c, Date) and c.unit == "D" and c.name in schema.domain and not c.derived for c in both
+            isinstance(c, Date) and c.unit == "D" and c.name not in explained and not c.derived for c in both
         ):
             continue
         if not BIRTH.search(first):

@@ -93,7 +93,23 @@ class Doubles:
         return self._unseen.shown(codes if walled else self._mended(codes, rng, where or {}), rng)
 
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
-        """Rows of the generator, and whether it drew around every wall."""
+        """Rows of the generator, and whether they keep clear of every wall.
+
+        Rows under a condition scatter more than rows without, which are traded until counts fit. So where the rules are the only
+        condition, rows are drawn without it, and those that hit a wall once more, around it: together they have the distribution of
+        rows drawn around it at once.
+        """
+        if where or not self._open or not isinstance(self.generator, MarkovGenerator):
+            return self._around(rows, rng, where)
+        codes = self.generator.sample(rows, rng=rng)
+        bad = np.flatnonzero(hits(self._open, self.domain, codes))
+        if not len(bad):
+            return codes, True
+        codes[bad], clear = self._around(len(bad), rng, where)
+        return codes, clear
+
+    def _around(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
+        """Rows drawn around as many walls as the field has room for, and whether those are all."""
         walls = sorted(self._open, key=lambda wall: wall.impossible.size)
         while isinstance(self.generator, MarkovGenerator) and walls:
             try:

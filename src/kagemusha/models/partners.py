@@ -28,6 +28,12 @@ SWEEPS = 30
 LEAST = 1e-9
 """What counts as less, as a share of all people: rounding must not move anybody."""
 
+FORBIDDEN = 1e4
+"""What a partner costs that other rules forbid, in squares of all people: more than anything else can."""
+
+STARTS, SMALL = 8, 1 << 12
+"""Other places to start from, in tables of so many cells."""
+
 MOST_KEYS = 3_000
 """With more keys than this, two of them are not tried out in each other's place."""
 
@@ -60,14 +66,27 @@ def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
 
     With everybody of key k at partner f(k), cells are off by Σ (T − n)², which is −2·Σ n_k·T[k, f(k)] and a constant, and the column by
     Σ_p (N_p − Σ n_k over f(k) = p)², in units of its smaller deviation. From the likeliest cells on, keys are moved one by one, and
-    exchanged two by two, as long as that is less.
+    exchanged two by two, as long as that is less; in small tables also from a few other places, since that may end too early.
     """
     keys = table.sum(axis=1)
-    wanted = table.sum(axis=0)
+    gain = np.where(possible, -2.0 * keys[:, None] * table, FORBIDDEN * keys.sum() ** 2)
+    best = np.argmin(gain, axis=1)
+    least = _settled(best, table, gain)
+    rng = np.random.default_rng(0)
+    for _ in range(STARTS if table.size <= SMALL else 0):
+        start = np.where(rng.random(len(keys)) < 0.5, rng.integers(0, table.shape[1], len(keys)), best)
+        start = np.where(possible[np.arange(len(keys)), start], start, best)
+        cost = _settled(start, table, gain)
+        if cost < least - LEAST * keys.sum() ** 2:
+            best, least = start, cost
+    return best
+
+
+def _settled(found: IntArray, table: FloatArray, gain: FloatArray) -> float:
+    """Move and exchange until nothing is less; what is then given up, but for a constant."""
+    keys = table.sum(axis=1)
     trust, least = COLUMN**-2, LEAST * keys.sum()
-    gain = np.where(possible, -2.0 * keys[:, None] * table, np.inf)
-    found = np.argmin(gain, axis=1)
-    over = np.bincount(found, keys, minlength=table.shape[1]) - wanted
+    over = np.bincount(found, keys, minlength=table.shape[1]) - table.sum(axis=0)
     order = np.argsort(-keys, kind="stable")
     for _ in range(SWEEPS):
         moved = False
@@ -77,7 +96,7 @@ def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
                 moved |= _exchange(key, keys, gain, trust, found, over, least)
         if not moved:
             break
-    return found
+    return float(gain[np.arange(len(keys)), found].sum() + trust * (over**2).sum())
 
 
 def _move(
@@ -102,7 +121,7 @@ def _exchange(
     more = keys - keys[key]  # what my partner gains and the other one loses
     delta = gain[key, found] + gain[:, mine] - gain[key, mine] - gain[np.arange(len(keys)), found]
     delta += trust * (2 * more * (over[mine] - over[found]) + 2 * more * more)
-    delta[(found == mine) | ~np.isfinite(delta)] = np.inf
+    delta[found == mine] = np.inf
     other = int(np.argmin(delta))
     if not delta[other] < -least * max(keys[key], keys[other]):
         return False

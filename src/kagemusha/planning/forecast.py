@@ -50,7 +50,7 @@ CONNECTED = 0.6
 GROUPS = 64
 """Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
 
-A_FIT, A_MEASURED = 5.5e-7, 7.5e-9
+A_FIT, A_MEASURED = 6.5e-7, 7.5e-9
 """Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
 they agree, and those that do not fit into the model are tried out and brought in afterwards."""
 
@@ -187,7 +187,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
     pairs = math.comb(len(domain), 2)
     cells, judged = rows * len(domain), min(rows, MOST_ROWS)
     widest = _widest(domain)
-    across = cost.cells * pairs / APART
+    across = min(MOST_WALKED / 2, cost.cells * pairs / APART)
     reading = (4e-8 if parquet else 1.2e-7) * cells * (1 + 0.5 * bool(schema.formulas))
     fitting = cost.seconds + (A_RULE + AROUND * cost.cells if rules else 0.0)
     drawing = (
@@ -196,7 +196,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
         + 2e-3 * len(domain)
         + 2e-7 * widest
         + _trading(domain, rows)
-        + 4e-8 * min(MOST_WALKED, across)
+        + 2.5e-8 * across
     )
     judging = (
         (1e-7 if parquet else 2e-7) * judged * len(domain)
@@ -204,7 +204,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
         + A_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
         + 5e-8 * min(MOST_CELLS, _all_cells(domain))
         + 2.5e-7 * widest
-        + 4.5e-8 * min(2 * MOST_WALKED, across)
+        + 4.5e-8 * across
     )
     return [
         Phase("starting", 1.6),

@@ -72,10 +72,8 @@ def made_up(schema: Schema, rows: int, *, rng: np.random.Generator) -> IntArray:
     columns = []
     for size in schema.domain.sizes:
         shares = np.arange(1.0, size + 1) ** -rng.uniform(0.5, 1.5)
-        order = np.arange(size)
         shifts = np.where(rng.random(KINDS) < 0.5, 0, rng.integers(0, size, KINDS))
-        drawn = rng.choice(size, rows, p=shares / shares.sum())
-        columns.append(order[(drawn + shifts[kind]) % size])
+        columns.append((rng.choice(size, rows, p=shares / shares.sum()) + shifts[kind]) % size)
     codes = np.stack(columns, axis=1)
     if not schema.constraints:
         return codes
