@@ -145,7 +145,9 @@ def test_an_age_takes_the_place_of_a_birth_date(tmp_path):
 
 def test_who_leaves_a_column_open_does_not_vouch_for_its_special_values(tmp_path):
     path = tmp_path / "s.toml"
-    Schema([Real("x", lower=0.0, upper=9.0, decimals=1, special=("N",), derived=("lower", "upper", "special"))]).save(path)
+    Schema([Real("x", lower=0.0, upper=9.0, decimals=1, special=("N",), derived=("lower", "upper", "special"))]).save(
+        path
+    )
     conversed(path, "o")
     x = Schema.load(path)["x"]
     assert (x.open_fields, x.decimals, x.special, x.derived) == (("lower", "upper"), 1, ("N",), ("special",))

@@ -68,7 +68,9 @@ def test_partners_that_other_rules_forbid_are_not_chosen():
     forbidden[0, 0] = True
     forbidden[2] = True  # nobody may live there at all
     law = Determines(("city",), "country")
-    wall = partners(domain, "city determines country", law, [Wall("r", ("city", "country"), forbidden)], lambda _: table)
+    wall = partners(
+        domain, "city determines country", law, [Wall("r", ("city", "country"), forbidden)], lambda _: table
+    )
     assert wall.impossible.tolist() == [[True, False], [False, True], [True, True]]
 
 

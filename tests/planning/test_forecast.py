@@ -103,9 +103,7 @@ def test_the_solved_epsilon_brings_the_wanted_error_on_the_stand_in() -> None:
 def test_an_error_out_of_reach_is_told_so() -> None:
     declared = schema(3, 4)
     codes = made_up(declared, 50, rng=np.random.default_rng(1))
-    solved = solve_epsilon(
-        create("independent"), declared, [codes], Budget(1.0), 1e-4, pairs_of(declared.domain, [])
-    )
+    solved = solve_epsilon(create("independent"), declared, [codes], Budget(1.0), 1e-4, pairs_of(declared.domain, []))
     assert not solved.reached
     with pytest.raises(UsageError, match="age,ward"):
         pairs_of(declared.domain, ["c0"])
@@ -128,7 +126,9 @@ def test_a_made_up_table_obeys_the_rules_so_that_an_epsilon_can_be_found() -> No
 
 def test_a_stand_in_scatters_around_its_model_as_people_do() -> None:
     declared = schema(4, 5)
-    source = CodesSource(declared, CodedTable.of_codes(declared, made_up(declared, 4_000, rng=np.random.default_rng(1))).columns)
+    source = CodesSource(
+        declared, CodedTable.of_codes(declared, made_up(declared, 4_000, rng=np.random.default_rng(1))).columns
+    )
     model = fit(create("kage"), source, Budget(5.0), simulation=0)
     expected = model.project(("c0", "c1")) / model.project(("c0", "c1")).sum()
     tables = [like(model, 4_000, rng=np.random.default_rng(seed)) for seed in range(20)]
@@ -154,7 +154,8 @@ def test_a_column_of_thousands_of_codes_does_not_hide_the_pairs_of_the_others() 
 
 def test_where_noise_hides_most_pairs_the_model_stays_small_and_the_fit_is_short() -> None:
     fitting = [
-        {p.name: p.seconds for p in told(schema(15, 10), rows).phases}["counting and fitting"] for rows in (1_000, 10_000_000)
+        {p.name: p.seconds for p in told(schema(15, 10), rows).phases}["counting and fitting"]
+        for rows in (1_000, 10_000_000)
     ]
     assert fitting[0] < 0.2 * fitting[1]
     assert told(schema(15, 10), 1_000).megabytes < told(schema(15, 10), 10_000_000).megabytes

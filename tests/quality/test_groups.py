@@ -109,7 +109,10 @@ def test_a_group_that_nobody_can_count_is_not_given_a_percentage() -> None:
     assert "%" not in unknown.words
     assert "about 25 records in the model, up to about 9,974" in unknown.words
     assert "too uncertain" in DrawnGroup(1_000, 300, ("ward",)).words
-    assert DrawnGroup(1_000, 30, ("ward",)).words == "about 1,000 people, off by at most about 30 (3 %) in nine of ten cases"
+    assert (
+        DrawnGroup(1_000, 30, ("ward",)).words
+        == "about 1,000 people, off by at most about 30 (3 %) in nine of ten cases"
+    )
 
 
 def test_three_columns_that_nobody_measured_are_not_promised() -> None:

@@ -45,7 +45,12 @@ class Offer:
             assert isinstance(column, Integer)
             fields = {field: getattr(column, field) for field in ("lower", "upper", "bins", "edges", "scale")}
             worked_out = Integer(
-                self.age, **fields, formula=f"years({_name(self.first)}, {_name(self.second)})", replaces=self.first, in_table=True, confirmed=confirmed
+                self.age,
+                **fields,
+                formula=f"years({_name(self.first)}, {_name(self.second)})",
+                replaces=self.first,
+                in_table=True,
+                confirmed=confirmed,
             )
             return schema.with_columns(worked_out)
         name = f"{self.first}_to_{self.second}"
@@ -68,7 +73,11 @@ class Offer:
 def offers(schema: Schema) -> Iterator[Offer]:
     """What confirmed orders of two dates suggest; dates that a formula explains already are left alone."""
     explained = {*schema.replaced.values(), *schema.formulas}
-    ages = [c.name for c in schema.modelled if isinstance(c, Integer) and AGE.search(c.name) and not c.formula and not c.special]
+    ages = [
+        c.name
+        for c in schema.modelled
+        if isinstance(c, Integer) and AGE.search(c.name) and not c.formula and not c.special
+    ]
     found = []
     for rule in schema.constraints:
         law = rule.law

@@ -112,7 +112,9 @@ def _unknown(name: str, schema: Schema) -> str:
     """Why a condition cannot speak of a column."""
     explained = {replaced: by for by, replaced in schema.replaced.items()}
     if name in explained:
-        return f"{name} is worked out for each double when {explained[name]} is known: speak of {explained[name]} instead"
+        return (
+            f"{name} is worked out for each double when {explained[name]} is known: speak of {explained[name]} instead"
+        )
     if name in schema.formulas:
         return f"{name} is worked out for each double from other columns: speak of those instead"
     return f"no column named {name!r}"

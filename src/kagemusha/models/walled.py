@@ -27,6 +27,7 @@ MOST_CELLS = 1 << 22
 
 STEPS = 300
 
+
 def walled(generator: Generator, schema: Schema) -> Generator:
     """The generator with the rules of the schema inside, where it is a Markov field and they fit."""
     if not schema.constraints or not isinstance(generator, MarkovGenerator):
