@@ -54,7 +54,7 @@ class Offer:
             )
             return schema.with_columns(worked_out)
         name = f"{self.first}_to_{self.second}"
-        while name in schema:
+        while name in schema.names:
             name += "_"
         long = most is not None and most > SINGLE
         days = Integer(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.caps import cap_told, first_cap_in_words, settle_cap
+from kagemusha.cli.caps import PAID_BEFORE, cap_told, closed_releases, first_cap_in_words, settle_cap
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -199,7 +199,7 @@ def synth(
         ).close()  # an older copy is refused before anything is made
     name = dataset or source.name or data
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
-    made_before = _closed_releases(where)
+    made_before = closed_releases(where)
     known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)
     with progress_bar(quiet=as_json) as progress:
         model = fit(
@@ -264,25 +264,9 @@ def synth(
             f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(ledger_shown(where))}"
         )
         if certificate.release in made_before:
-            say(
-                "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, and nothing was spent. "
-                "Another release, to be paid for: the same command with --key NAME."
-            )
+            say(PAID_BEFORE)
         if not known:
             say(plain(first_cap_in_words(where, name, policy)))
-
-
-def _closed_releases(ledger: str | Path) -> set[str]:
-    """The releases that a ledger knows and that are over."""
-    from kagemusha.ledger import ledger_exists, open_ledger
-
-    if not ledger_exists(ledger):
-        return set()
-    book = open_ledger(ledger, read_only=isinstance(ledger, Path))
-    try:
-        return {release.id for release in book.releases() if release.closed}
-    finally:
-        book.close()
 
 
 def _stem(data: str, table: str | None) -> str:

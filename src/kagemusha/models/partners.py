@@ -70,7 +70,7 @@ def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
     """
     keys = table.sum(axis=1)
     gain = np.where(possible, -2.0 * keys[:, None] * table, FORBIDDEN * keys.sum() ** 2)
-    best = np.argmin(gain, axis=1)
+    best: IntArray = np.argmin(gain, axis=1)
     least = _settled(best, table, gain)
     rng = np.random.default_rng(0)
     for _ in range(STARTS if table.size <= SMALL else 0):
