@@ -194,9 +194,8 @@ def synth(
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
     if ledger_exists(where):
-        open_ledger(
-            where, read_only=isinstance(where, Path), witnesses=near
-        ).close()  # an older copy is refused before anything is made
+        # an older copy is refused before anything is made
+        open_ledger(where, read_only=isinstance(where, Path), witnesses=near).close()
     name = dataset or source.name or data
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
     made_before = closed_releases(where)
