@@ -66,6 +66,15 @@ def numeric(name: str, columns: int, bins: int) -> tuple[np.ndarray, list[int]]:
     return np.clip((bins * (values - low) / np.maximum(high - low, 1e-9)).astype(int), 0, bins - 1), [bins] * columns
 
 
+def pixels(rows: int, columns: int, bins: int) -> tuple[np.ndarray, list[int]]:
+    """Some pixels of pictures of clothes."""
+    with np.load(Path(os.environ["KAGEMUSHA_DATA"]) / "fashion_mnist.npz") as file:
+        pictures = next(file[name] for name in file.files if file[name].ndim >= 2)
+    flat = pictures[:rows].reshape(rows, -1)
+    places = np.linspace(200, flat.shape[1] - 200, columns).astype(int)
+    return (flat[:, places].astype(int) * bins // 256), [bins] * columns
+
+
 def chain(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]]:
     """Each column follows the one before it in half of the rows."""
     rng = np.random.default_rng(seed)
@@ -109,11 +118,12 @@ TABLES = {
     "5k x 20": (lambda: made(5_000, [32] * 20, 7), "set"),
     "300k x 20": (lambda: made(300_000, [2 + i for i in range(20)], 8), "set"),
     "100k x 10, 5k codes": (lambda: made(100_000, [5_000, 1_000, 2, 2, 8, 20, 30, 5, 9, 4], 9), "set"),
-    "isolet": (lambda: numeric("isolet", 30, 12), "told"),
+    "isolet": (lambda: numeric("isolet", 30, 12), "set"),
     "chain 60k x 16": (lambda: chain(60_000, [4 + i % 9 for i in range(16)], 10), "told"),
     "answers 40k x 50": (lambda: answers(40_000, 50, 11), "set"),
     "120k x 9, rules": (lambda: ruled(120_000, [3, 20, 8, 20, 12, 20, 30, 5, 7], 12), "told"),
     "answers 15k x 35": (lambda: answers(15_000, 35, 14, points=5), "told"),
+    "pixels 10k x 24": (lambda: pixels(10_000, 24, 10), "told"),
     "500k x 15": (lambda: made(500_000, [3, 60, 4, 9, 14, 2, 25, 6, 6, 11, 2, 40, 8, 5, 18], 13), "told"),
 }
 

@@ -47,10 +47,13 @@ Twice that of typical columns, since it decides how large the model grows, and a
 CONNECTED = 0.6
 """How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
 
+CHANCE = 4
+"""A model may grow to so many times its usual cells, as the noise falls."""
+
 GROUPS = 64
 """Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
 
-A_FIT, A_MEASURED = 6.5e-7, 7.5e-9
+A_FIT, A_MEASURED = 6.5e-7, 8.5e-9
 """Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
 they agree, and those that do not fit into the model are tried out and brought in afterwards."""
 
@@ -168,7 +171,7 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
     neighbours = share * (len(domain) - 1)
     columns = min(float(len(domain)), neighbours * (CONNECTED + (1 - CONNECTED) * share**4) + 2)
     logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in merged) / len(domain)
-    cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
+    cells = min(cost.cells, CHANCE * len(domain) * math.exp(min(50.0, columns * logs)))
     pairs = math.comb(len(domain), 2)
     measured = min(pairs, max(share * pairs, A_COLUMN * len(domain)))
     seconds = 0.1 + (A_FIT + A_MEASURED * measured) * cells + A_PAIR * pairs + A_COUNT * rows * pairs
