@@ -115,6 +115,12 @@ def test_a_group_that_nobody_can_count_is_not_given_a_percentage() -> None:
     )
 
 
+def test_what_a_group_stands_for_is_said_once() -> None:
+    words = DrawnGroup(1_476, 548, ("region",), population=97_072).words
+    assert words.count("97,072") == 1
+    assert "1,476 records" in words
+
+
 def test_three_columns_that_nobody_measured_are_not_promised() -> None:
     _, table, model = fitted("independent", 2.0, 1)
     group = drawn_group(model, "c0 = 1 and c1 = 1 and c3 > 2")

@@ -36,12 +36,6 @@ class DrawnGroup:
     @property
     def words(self) -> str:
         """Size and error as people read them; the error is that of the number of records."""
-        if self.population is None:
-            return self._size_in_words
-        return f"{self._size_in_words}; by their weights they stand for about {self.population:,.0f} people of the population"
-
-    @property
-    def _size_in_words(self) -> str:
         what = "records" if self.records else "people"
         size = f"about {self.size:,.0f} {what}" if self.size >= 1 else f"less than one of the {what}"
         if self.population is not None:
