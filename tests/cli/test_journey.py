@@ -45,7 +45,7 @@ def test_from_a_csv_to_a_verified_release(run_process, patients: Path, tmp_path:
 
 
 def test_a_retry_spends_nothing_and_a_new_key_needs_room(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    run(*SYNTH, "--out", "one")
+    assert "nothing was spent" not in run(*SYNTH, "--out", "one").stdout
 
     def spent() -> list[tuple[str, int, int]]:
         return [
@@ -53,7 +53,8 @@ def test_a_retry_spends_nothing_and_a_new_key_needs_room(run, patients: Path, tm
         ]
 
     before = spent()
-    run(*SYNTH, "--out", "two")
+    again = run(*SYNTH, "--out", "two")
+    assert "nothing was spent" in again.stdout
     assert spent() == before
     for folder in ("one", "two"):  # both tables went out under this release, and the ledger knows both certificates
         run("verify", folder, "--ledger", "kagemusha-ledger.db")

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from kagemusha.cli.app import app
 from kagemusha.cli.schema_form import in_words
-from kagemusha.schema import Category, Drop, Integer, Real, Schema
+from kagemusha.schema import Category, Date, Drop, Integer, Real, Schema
+from kagemusha.schema.constraints import Constraint
 
 ROWS = 400
 
@@ -56,6 +57,7 @@ def test_check_says_each_thing_once(draft):
     assert told.exit_code != 0
     plain = re.sub(r"\s+", " ", told.output)
     assert plain.count("not private end to end") == 1
+    assert plain.count("confirmed by nobody") == 1
     assert plain.count("admission <= discharge") == 1
 
 
@@ -73,7 +75,7 @@ def test_a_conversation_confirms_changes_and_remembers_who(draft):
             answers += ["nonsense", "d", "not needed"]
         else:
             answers += ["y", "general knowledge"]
-    answers += ["y", "the calendar"]
+    answers += ["y", "the calendar", "many", "3", "30", "the house rules"]
     told = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="\n".join(answers) + "\n")
     assert told.exit_code == 0, told.output
     schema = Schema.load(draft)
@@ -92,6 +94,14 @@ def test_a_conversation_confirms_changes_and_remembers_who(draft):
     assert not rule.guess
     assert rule.confirmed is not None
     assert "the calendar" in rule.confirmed
+    assert "unit: max_rows = 'many' is not allowed" in " ".join(told.output.split())
+    assert (schema.unit.column, schema.unit.max_rows) == ("patient_id", 3)
+    days = schema["admission_to_discharge"]
+    assert isinstance(days, Integer)
+    assert (days.formula, days.replaces, days.upper) == ("discharge - admission", "discharge", 30)
+    assert days.confirmed is not None
+    assert days.confirmed.endswith("from the house rules")
+    assert schema.replaced == {"admission_to_discharge": "discharge"}
     again = CliRunner().invoke(app, ["schema", "edit", str(draft)])
     assert "nothing is left to confirm" in " ".join(again.output.split())
 
@@ -118,7 +128,39 @@ def test_contradictions_and_broken_rows_are_told(tmp_path):
     assert "2 of 3 rows break a < b" in told.output
 
 
+def test_an_age_takes_the_place_of_a_birth_date(tmp_path):
+    path = tmp_path / "s.toml"
+    bounds = {"lower": "1920-01-01", "upper": "2022-12-31"}
+    columns = [Date("birth", **bounds), Date("seen", **bounds), Integer("age", lower=0, upper=110, derived=("upper",))]
+    Schema(columns, constraints=[Constraint("birth <= seen", guess=True)]).save(path)
+    conversed(path, "y", "1", "y", "1", "n")
+    assert "birth" in Schema.load(path).domain
+    Schema(columns, constraints=[Constraint("birth <= seen", guess=True)]).save(path)
+    told = conversed(path, "y", "1", "y", "1", "y", "4")
+    assert "full years from birth to seen" in told
+    age = Schema.load(path)["age"]
+    assert (age.formula, age.replaces, age.in_table) == ("years(birth, seen)", "birth", True)
+    assert "the law" in age.confirmed
+
+
+def test_who_leaves_a_column_open_does_not_vouch_for_its_special_values(tmp_path):
+    path = tmp_path / "s.toml"
+    Schema([Real("x", lower=0.0, upper=9.0, decimals=1, special=("N",), derived=("lower", "upper", "special"))]).save(
+        path
+    )
+    conversed(path, "o")
+    x = Schema.load(path)["x"]
+    assert (x.open_fields, x.decimals, x.special, x.derived) == (("lower", "upper"), 1, ("N",), ("special",))
+    conversed(path, "y", "1")
+    assert Schema.load(path)["x"].derived == ()
+
+
 def test_columns_in_words():
+    redrawn = Category("x", categories=("a", "b"))
+    assert in_words(redrawn) == "It is one of: a, b."
+    assert in_words(Category("x", categories=("A10", "A11", "B20"), levels=(1, 2))) == (
+        "It is one of: A10, A11, B20, grouped by their first 1 and 2 characters."
+    )
     assert in_words(Integer("x", lower=0, upper=9, special=(99,), missing=True)) == (
         "It is a whole number from 0 to 9, in 10 steps; 99 stand for something else; values may be missing."
     )

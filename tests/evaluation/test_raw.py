@@ -11,12 +11,13 @@ import pytest
 from scipy import stats
 
 from kagemusha.evaluation.conditional import compare_conditionals
-from kagemusha.evaluation.discriminator import discriminate, discriminate_raw
+from kagemusha.evaluation.discriminator import _described, discriminate, discriminate_raw
 from kagemusha.evaluation.evaluate import Evaluation, evaluate
 from kagemusha.evaluation.groups import compare_groups
 from kagemusha.evaluation.plots import value_edges
 from kagemusha.evaluation.raw import RawTable, read_raw
-from kagemusha.evaluation.raw_columns import decimals, kolmogorov_smirnov, raw_distances, wasserstein
+from kagemusha.evaluation.raw_columns import decimals, kolmogorov_smirnov, number, raw_distances, wasserstein
+from kagemusha.evaluation.raw_features import Feature
 from kagemusha.evaluation.report import render
 from kagemusha.evaluation.seen import compare_seen
 from kagemusha.evaluation.summary import sentences, verdict
@@ -246,3 +247,13 @@ def test_special_numbers_are_words(people: pd.DataFrame) -> None:
     age = raw(frame, schema)["age"]
     assert age.words == ("9999",)
     assert np.nanmax(age.numbers) < 100
+
+
+def test_dates_are_told_as_dates_and_numbers_as_people_write_them() -> None:
+    days = np.arange(-400.0, 400.0)  # around 1970, where a day's number is small
+    told = _described(Feature("birth", days, days + 3, unit="date"))
+    assert "1969" in told
+    assert "1970-12" in told
+    assert number(17_913.4) == "17,913"
+    assert number(-1_220) == "-1,220"
+    assert (number(3.14159), number(0.00123), number(2e12)) == ("3.142", "0.00123", "2e+12")

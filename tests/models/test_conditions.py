@@ -222,3 +222,22 @@ def test_a_condition_nested_too_deeply_is_refused_in_one_line(opening):
 def test_a_label_is_found_as_it_is_in_a_table():
     for text in ("stage = 1", "stage = 1.0", "stage = '1'", "stage = true"):
         assert np.array_equal(read_where(text, SCHEMA)[0].weights(), [1, 0, 0])
+
+
+def test_dates_need_no_quotation_marks() -> None:
+    assert parse("seen > 2021-06-01 and age < 3") == parse("seen > '2021-06-01' and age < 3")
+    assert parse("seen between 2021-06-01 and 2021-06-30T12:00") == parse(
+        "seen between '2021-06-01' and '2021-06-30T12:00'"
+    )
+    with pytest.raises(UsageError, match="cannot read '2021-06-011'"):
+        parse("seen > 2021-06-011")
+
+
+def test_a_column_that_is_worked_out_is_told_from_one_that_is_not_there() -> None:
+    dates = [Date(name, lower="2020-01-01", upper="2020-12-31", bins=4) for name in ("came", "left")]
+    stay = Integer("stay", lower=0, upper=9, formula="left - came", replaces="left")
+    schema = Schema([*dates, stay])
+    with pytest.raises(UsageError, match="left is worked out for each double when stay is known: speak of stay"):
+        read_where("left > 2020-06-01", schema)
+    with pytest.raises(UsageError, match="no column named 'gone'"):
+        read_where("gone > 3", schema)

@@ -7,7 +7,7 @@ import pytest
 
 from kagemusha.errors import UsageError
 from kagemusha.planning.forecast import CATEGORIES, closed, forecast
-from kagemusha.planning.wanted import made_up, mean_error, pairs_of, solve_epsilon
+from kagemusha.planning.wanted import like, made_up, mean_error, pairs_of, solve_epsilon
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.release.grid import BINS
@@ -32,8 +32,8 @@ def test_more_work_takes_longer_and_more_room() -> None:
         assert larger.seconds > small.seconds
         assert larger.megabytes > small.megabytes
     assert [phase.name for phase in small.phases][1:] == [
-        "reading and counting",
-        "fitting",
+        "reading",
+        "counting and fitting",
         "drawing and writing doubles",
         "judging them",
     ]
@@ -45,7 +45,8 @@ def test_trades_of_rows_are_part_of_drawing_and_have_an_end(rows: int, monkeypat
         return {p.name: p.seconds for p in told(schema(columns, 4), rows).phases}["drawing and writing doubles"]
 
     many, few = drawing(40), drawing(20)
-    monkeypatch.setattr("kagemusha.planning.forecast.LOOK", 0.0)
+    for what in ("FEW", "MANY"):
+        monkeypatch.setattr(f"kagemusha.planning.forecast.{what}", 0.0)
     traded = many - drawing(40), few - drawing(20)
     # beyond some number of rows there is a limit to it
     assert traded[0] > (1.5 if rows <= 200_000 else 1.0) * traded[1] > 0
@@ -87,7 +88,7 @@ def test_the_solved_epsilon_brings_the_wanted_error_on_the_stand_in() -> None:
     codes = made_up(declared, 4_000, rng=np.random.default_rng(1))
     pairs = pairs_of(declared.domain, ["c0,c1", "c3, c2"])
     assert pairs == [("c0", "c1"), ("c2", "c3")]
-    solved = solve_epsilon(create("kage"), declared, codes, Budget(1.0), 0.06, pairs)
+    solved = solve_epsilon(create("kage"), declared, [codes], Budget(1.0), 0.06, pairs)
     assert solved.reached
     table = CodedTable.of_codes(declared, codes)
     errors = []
@@ -102,9 +103,7 @@ def test_the_solved_epsilon_brings_the_wanted_error_on_the_stand_in() -> None:
 def test_an_error_out_of_reach_is_told_so() -> None:
     declared = schema(3, 4)
     codes = made_up(declared, 50, rng=np.random.default_rng(1))
-    solved = solve_epsilon(
-        create("independent"), declared, codes, Budget(1.0), 1e-4, pairs_of(declared.domain, []), seeds=1
-    )
+    solved = solve_epsilon(create("independent"), declared, [codes], Budget(1.0), 1e-4, pairs_of(declared.domain, []))
     assert not solved.reached
     with pytest.raises(UsageError, match="age,ward"):
         pairs_of(declared.domain, ["c0"])
@@ -112,9 +111,51 @@ def test_an_error_out_of_reach_is_told_so() -> None:
         pairs_of(declared.domain, ["c0,zz"])
 
 
+def test_a_made_up_table_obeys_the_rules_so_that_an_epsilon_can_be_found() -> None:
+    rules = ["c0 = 'b' implies c1 = 'a'", "c2 <= c3"]
+    labels = [Category(f"c{i}", categories=("a", "b", "c"), out_of_domain="clip") for i in range(2)]
+    numbers = [Integer(f"c{i}", lower=0, upper=5) for i in (2, 3)]
+    declared = Schema([*labels, *numbers], constraints=rules)
+    codes = made_up(declared, 3_000, rng=np.random.default_rng(0))
+    assert len(codes) == 3_000
+    assert not ((codes[:, 0] == 1) & (codes[:, 1] != 0)).any()
+    assert not (codes[:, 2] > codes[:, 3]).any()
+    solved = solve_epsilon(create("kage"), declared, [codes], Budget(1.0), 0.1, pairs_of(declared.domain, []))
+    assert solved.reached
+
+
+def test_a_stand_in_scatters_around_its_model_as_people_do() -> None:
+    declared = schema(4, 5)
+    source = CodesSource(
+        declared, CodedTable.of_codes(declared, made_up(declared, 4_000, rng=np.random.default_rng(1))).columns
+    )
+    model = fit(create("kage"), source, Budget(5.0), simulation=0)
+    expected = model.project(("c0", "c1")) / model.project(("c0", "c1")).sum()
+    tables = [like(model, 4_000, rng=np.random.default_rng(seed)) for seed in range(20)]
+    counts = [np.bincount(t[:, 0] * expected.shape[1] + t[:, 1], minlength=expected.size) for t in tables]
+    off = np.mean([((c - 4_000 * expected.ravel()) ** 2)[expected.ravel() > 0.01].sum() for c in counts])
+    by_chance = (4_000 * expected * (1 - expected))[expected > 0.01].sum()
+    assert off == pytest.approx(by_chance, rel=0.35)
+
+
+def test_rules_take_time() -> None:
+    plain = schema(8, 6)
+    assert told(plain.with_constraints("c0 = '0' implies c1 = '0'"), 10_000).seconds > told(plain, 10_000).seconds + 0.5
+
+
+def test_a_column_of_thousands_of_codes_does_not_hide_the_pairs_of_the_others() -> None:
+    small = [Category(f"c{i}", categories=tuple(range(10))) for i in range(9)]
+    wide = Schema([*small, Category("code", categories=tuple(range(5_000)))])
+    fitting = [
+        {p.name: p.seconds for p in told(s, 100_000).phases}["counting and fitting"] for s in (Schema(small), wide)
+    ]
+    assert fitting[1] > 0.5 * fitting[0]
+
+
 def test_where_noise_hides_most_pairs_the_model_stays_small_and_the_fit_is_short() -> None:
     fitting = [
-        {p.name: p.seconds for p in told(schema(15, 10), rows).phases}["fitting"] for rows in (1_000, 10_000_000)
+        {p.name: p.seconds for p in told(schema(15, 10), rows).phases}["counting and fitting"]
+        for rows in (1_000, 10_000_000)
     ]
     assert fitting[0] < 0.2 * fitting[1]
     assert told(schema(15, 10), 1_000).megabytes < told(schema(15, 10), 10_000_000).megabytes

@@ -15,6 +15,7 @@ import pytest
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError
 from kagemusha.proposal import propose
+from kagemusha.proposal.propose import propose_kinds
 from kagemusha.schema import Schema, Unit
 from kagemusha.schema.lint import check
 
@@ -151,6 +152,28 @@ def test_milliseconds_are_dates_in_files_as_in_frames(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pa.table({"seen": days}), tmp_path / "t.parquet")
     assert propose(tmp_path / "t.parquet") == propose(pa.table({"seen": days}))
     assert propose(tmp_path / "t.parquet")["seen"].kind == "date"
+
+
+def test_numbers_with_a_long_tail_get_bins_that_grow() -> None:
+    rng = np.random.default_rng(0)
+    money = np.round(rng.lognormal(5, 1.5, 2_000) + 1, 2)
+    table = pa.table({"cost": money, "count": money.astype(int), "height": rng.normal(170, 8, 2_000)})
+    drafted = propose(table)
+    for name in ("cost", "count"):
+        assert drafted[name].scale == "log"
+        assert "scale" in drafted[name].derived
+    assert drafted["cost"].lower > 0
+    assert drafted["height"].scale is None
+
+
+def test_an_open_draft_keeps_how_numbers_are_written() -> None:
+    lab = [*(f"{i / 10:.1f}" for i in range(300)), *["N"] * 20]
+    dose = [2.5, 5.0, 7.5, 10.0] * 80
+    drafted = propose_kinds(pa.table({"lab": lab, "dose": dose}))
+    lab_column, dose_column = drafted["lab"], drafted["dose"]
+    assert (lab_column.decimals, lab_column.special, lab_column.open_fields) == (1, ("N",), ("lower", "upper"))
+    assert set(lab_column.derived) == {"kind", "decimals", "special"}
+    assert (dose_column.decimals, dose_column.values) == (1, None)
 
 
 def test_texts_that_read_alike_become_one_category() -> None:

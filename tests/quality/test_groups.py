@@ -12,7 +12,7 @@ import pytest
 from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, ExpectedError, expected_error
-from kagemusha.quality.group import drawn_group
+from kagemusha.quality.group import DrawnGroup, drawn_group
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.sizes import group_sizes
 from kagemusha.quality.statement import groups_in_words, quality_files, sized_verdict
@@ -102,6 +102,23 @@ def test_the_size_and_error_of_a_drawn_group_hold() -> None:
             held += abs(group.size - int(mask.sum())) <= group.error
             assert "people" in group.words
     assert held >= 0.9 * cases
+
+
+def test_a_group_that_nobody_can_count_is_not_given_a_percentage() -> None:
+    unknown = DrawnGroup(25, 9_949, ("ward", "age"), records=True)
+    assert "%" not in unknown.words
+    assert "about 25 records in the model, up to about 9,974" in unknown.words
+    assert "too uncertain" in DrawnGroup(1_000, 300, ("ward",)).words
+    assert (
+        DrawnGroup(1_000, 30, ("ward",)).words
+        == "about 1,000 people, off by at most about 30 (3 %) in nine of ten cases"
+    )
+
+
+def test_what_a_group_stands_for_is_said_once() -> None:
+    words = DrawnGroup(1_476, 548, ("region",), population=97_072).words
+    assert words.count("97,072") == 1
+    assert "1,476 records" in words
 
 
 def test_three_columns_that_nobody_measured_are_not_promised() -> None:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from kagemusha.ledger.cap import Cap
 
 
+PAID_BEFORE = (
+    "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, and nothing was spent. "
+    "Another release, to be paid for: the same command with --key NAME."
+)
+
+
 def settle_cap(ledger: str | Path, wanted: Cap, *, asked: bool) -> bool:
     """Whether the data set has a cap before the release is made; with `asked` it gets the wanted one if it has none.
 
@@ -77,3 +83,16 @@ def first_cap_in_words(ledger: str | Path, dataset: str, policy: str) -> str:
         f"Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = {cap.budget.epsilon:.3g} "
         f"together: this one used it up. To allow more, for example: {_command(more, ledger)}"
     )
+
+
+def closed_releases(ledger: str | Path) -> set[str]:
+    """The releases that a ledger knows and that are over."""
+    from kagemusha.ledger import ledger_exists, open_ledger
+
+    if not ledger_exists(ledger):
+        return set()
+    book = open_ledger(ledger, read_only=isinstance(ledger, Path))
+    try:
+        return {release.id for release in book.releases() if release.closed}
+    finally:
+        book.close()

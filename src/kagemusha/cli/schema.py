@@ -40,7 +40,10 @@ def propose(
         if finding.level == "warning":
             say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
     say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
-    say(f"Now open it, replace what you know from public sources, and run `kagemusha schema check {plain(path)}`.")
+    say(
+        f"Now `kagemusha schema edit {plain(path)}` asks about each column in plain words (or open the file and write what you know from "
+        f"public sources); `kagemusha schema check {plain(path)}` says what is left."
+    )
 
 
 @app.command()
@@ -78,7 +81,7 @@ def check(
     from kagemusha.models.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
     from kagemusha.schema.laws import in_force
-    from kagemusha.schema.lint import DERIVED, OPEN, Finding
+    from kagemusha.schema.lint import DERIVED, NOT_DECLARED, OPEN, TAKEN, Finding
     from kagemusha.schema.lint import check as look
 
     if data is None and any(given is not None for given in (epsilon, table, cap)):
@@ -92,9 +95,15 @@ def check(
             named = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
             findings.append(Finding(column, "warning", f"the rules leave no row to {named}"))
     if not as_json:
+        said = ""
         for finding in findings:
             colour = {"derived": "red", "open": "red", "warning": "yellow", "note": "blue"}[finding.level]
-            say(f"[{colour}]{finding.level:<8}[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
+            start = {"derived": TAKEN, "open": NOT_DECLARED}.get(finding.level, "")
+            if start and start != said:
+                say(f"[{colour}]{finding.level:<8}[/] {start.strip()}")
+            said = start
+            head = " " * 8 if start else f"[{colour}]{finding.level:<8}[/]"
+            say(f"{head} [bold]{plain(finding.column)}[/]: {plain(finding.text.removeprefix(start))}")
         levels = {f.level for f in findings}
         for text in ([DERIVED] if "derived" in levels else []) + ([OPEN] if "open" in levels else []):
             say(text)

@@ -12,6 +12,18 @@ import typer
 
 from kagemusha.cli import Stopped
 from kagemusha.cli.output import plain
+from kagemusha.cli.schema_answers import (
+    ANSWERS,
+    RULE_ANSWERS,
+    SOURCES,
+    counted,
+    number,
+    own_comments,
+    prompt,
+    special_value,
+    whole,
+)
+from kagemusha.cli.schema_offers import Offer, offers
 from kagemusha.cli.schema_words import in_words as in_words
 from kagemusha.cli.schema_words import tell
 from kagemusha.errors import SchemaError
@@ -19,33 +31,8 @@ from kagemusha.files import write_whole
 from kagemusha.schema import Category, Column, Drop, Measured, Modelled, Schema, Surrogate
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.fields import KINDS
-
-ANSWERS = {
-    "y": ("yes", "yes, that is publicly known"),
-    "c": ("change", "change its values or bounds"),
-    "k": ("kind", "it is another kind of column"),
-    "o": ("open", "leave bounds or categories open, for private discovery (it takes a share of the budget)"),
-    "i": ("identifier", "an identifier: doubles get fresh ones"),
-    "d": ("drop", "leave the column out of the doubles"),
-    "s": ("skip", "skip, ask me later"),
-    "q": ("stop", "stop here; everything is saved"),
-}
-"""Key, short and long words of every answer."""
-
-RULE_ANSWERS = {
-    "y": ("yes", "yes, it holds for everybody: doubles will always obey"),
-    "n": ("no", "no, or not always: the guess is deleted"),
-    "s": ANSWERS["s"],
-    "q": ANSWERS["q"],
-}
-
-SOURCES = (
-    "general knowledge",
-    "a code list or standard",
-    "the form it was typed into",
-    "the law",
-    "a published table",
-)
+from kagemusha.schema.lint import likely_unit
+from kagemusha.schema.unit import Unit
 
 MODELLED = tuple(kind for kind, column in KINDS.items() if issubclass(column, Modelled))
 
@@ -77,10 +64,10 @@ class Form:
 
     def _ask_all(self, waiting: list[str], guesses: list[Constraint]) -> None:
         tell(
-            f"{_counted(len(waiting), 'column')} and {_counted(len(guesses), 'rule')} to look at. The draft was made from the data, so "
+            f"{counted(len(waiting), 'column')} and {counted(len(guesses), 'rule')} to look at. The draft was made from the data, so "
             "say only what you would know without this table. Every answer is saved at once; Ctrl-C stops."
         )
-        self.who = self.who or _prompt("Who are you (kept in the file, shown on certificates)")
+        self.who = self.who or prompt("Who are you (kept in the file, shown on certificates)")
         for at, name in enumerate(waiting, 1):
             tell()
             tell(f"[bold]{at} of {len(waiting)}: {plain(name)}[/]")
@@ -91,11 +78,13 @@ class Form:
             tell(f"[bold]Rule {at} of {len(guesses)}: {plain(rule.rule)}[/]")
             if not self._rule(rule):
                 return
+        self._unit()
+        self._offers()
 
     def _left(self) -> str:
         facts = len({fact.column for fact in self.schema.derived_facts()})
         guesses = sum(rule.guess for rule in self.schema.constraints)
-        left = [_counted(n, what) for n, what in ((facts, "column"), (guesses, "rule")) if n]
+        left = [counted(n, what) for n, what in ((facts, "column"), (guesses, "rule")) if n]
         end = (
             f"left to look at: {' and '.join(left)}; the same command goes on" if left else "nothing is left to confirm"
         )
@@ -109,7 +98,7 @@ class Form:
         else:
             tell(" · ".join(f"[bold]{key}[/] {short}" for key, (short, _) in answers.items()) + " · [bold]?[/] explain")
         while True:
-            answer = _prompt(question, default="s").lower()
+            answer = prompt(question, default="s").lower()
             if answer[:1] in answers and answer in (answer[:1], answers[answer[:1]][0]):
                 return answer[:1]
             if answer == "?":
@@ -146,20 +135,23 @@ class Form:
                 self._refused(error)
             else:
                 tell("[green]Saved.[/]")
-                return True
+                if not changed.derived:
+                    return True
+                column = changed
 
     def _changed(self, column: Column, answer: str) -> Column:
         """The column as an answer makes it; what it cannot be is a `SchemaError`."""
         if answer == "y":
             return replace(column, derived=())
         if answer == "d":
-            return Drop(column.name, reason=_prompt("Why", default="not needed"))
+            return Drop(column.name, reason=prompt("Why", default="not needed"))
         if answer == "i":
             return Surrogate(column.name)
         if answer == "o" and isinstance(column, Modelled):
-            return replace(column.kind_only(), derived=())
+            # who does not know the values does not vouch for the special ones among them either
+            return replace(column.kind_only(), derived=tuple(f for f in column.derived if f == "special"))
         if answer == "k":
-            kind = _prompt(f"Which kind: {', '.join(MODELLED)}")
+            kind = prompt(f"Which kind: {', '.join(MODELLED)}")
             if kind not in MODELLED:
                 raise SchemaError(f"{kind!r} is no kind of column; say one of {', '.join(MODELLED)}")
             gaps: Any = {"missing": getattr(column, "missing", False)}
@@ -169,7 +161,7 @@ class Form:
         return self._bounds(column) if isinstance(column, Measured) else replace(column, derived=())
 
     def _categories(self, column: Category) -> Column:
-        given = _prompt("All its values, separated by commas, or @FILE for a list with one a line")
+        given = prompt("All its values, separated by commas, or @FILE for a list with one a line")
         if given.startswith("@"):
             values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
         else:
@@ -180,11 +172,11 @@ class Form:
     def _bounds(self, column: Measured) -> Column:
         """Either the only numbers there are, or bounds and how they are cut."""
         fields: dict[str, Any] = {"edges": None, "derived": ()}
-        read: Callable[[str], Any] = _whole if column.kind == "integer" else _number if column.kind == "real" else str
+        read: Callable[[str], Any] = whole if column.kind == "integer" else number if column.kind == "real" else str
         if "values" in column.fields:
             fields |= {"values": None, "scale": None}
             now = ", ".join(f"{value:g}" for value in column.points) if column.points is not None else ""
-            few = _prompt(
+            few = prompt(
                 "The only numbers there are, separated by commas; - for any between two bounds", default=now or "-"
             )
             if few != "-":
@@ -193,18 +185,18 @@ class Form:
         if fields.get("values") is None:
             for field in ("lower", "upper"):
                 now = getattr(column, field)
-                fields[field] = read(_prompt(field.capitalize(), default="" if now is None else str(now)))
-            bins = _prompt("Bins; - for as many as there are values", default=str(getattr(column, "bins", None) or "-"))
-            fields["bins"] = None if bins == "-" else _whole(bins)
+                fields[field] = read(prompt(field.capitalize(), default="" if now is None else str(now)))
+            bins = prompt("Bins; - for as many as there are values", default=str(getattr(column, "bins", None) or "-"))
+            fields["bins"] = None if bins == "-" else whole(bins)
             if "scale" in column.fields and fields["bins"] is not None:
-                scale = _prompt("Bins of equal width, or log", default=getattr(column, "scale", None) or "equal")
+                scale = prompt("Bins of equal width, or log", default=getattr(column, "scale", None) or "equal")
                 fields["scale"] = None if scale == "equal" else scale
-        special = _prompt(
+        special = prompt(
             "Special values such as N or 9999, separated by commas; - for none",
             default=", ".join(map(str, column.special)) or "-",
         )
         fields["special"] = (
-            () if special == "-" else tuple(_special(v.strip()) for v in special.split(",") if v.strip())
+            () if special == "-" else tuple(special_value(v.strip()) for v in special.split(",") if v.strip())
         )
         return replace(column, **fields)
 
@@ -223,6 +215,49 @@ class Form:
                 self._refused(error)
         return answer != "q"
 
+    def _unit(self) -> None:
+        """Whose rows belong together, where a column seems to tell persons apart."""
+        column = likely_unit(self.schema)
+        if column is None:
+            return
+        tell()
+        tell(f"[bold]Persons: {plain(column)}[/]")
+        tell(
+            f"{plain(column)} seems to tell persons apart. If a person may have several rows, the promise should be about all of them: say how many rows "
+            "of a person shall count at most (few mean less noise; what is beyond is left out)."
+        )
+        while True:
+            most = prompt("Rows of a person at most; - if every row is another person", default="-")
+            if most == "-":
+                return
+            try:
+                self._keep(self.schema.with_unit(Unit(column, whole(most))))
+                tell("[green]Saved.[/]")
+                return
+            except SchemaError as error:
+                self._refused(error)
+
+    def _offers(self) -> None:
+        """Columns that explain others; each is asked about once."""
+        asked: set[Offer] = set()
+        while fresh := [offer for offer in offers(self.schema) if offer not in asked]:
+            offer = fresh[0]
+            asked.add(offer)
+            tell()
+            tell(f"[bold]{plain(offer.first)} and {plain(offer.second)}[/]")
+            tell(f"{plain(offer.in_words)}.")
+            question = "Is it so (y, n)" if offer.age else "Most days between them; - to leave it"
+            answer = prompt(question, default="n" if offer.age else "-").lower()
+            if answer in ("-", "n", "no"):
+                continue
+            try:
+                most = None if offer.age else whole(answer)
+                self._keep(offer.taken(self.schema, self._vouched(), most))
+                tell("[green]Saved.[/]")
+            except SchemaError as error:
+                self._refused(error)
+                asked.discard(offer)
+
     def _vouched(self, ask: bool = True) -> str:
         """Who, when, and from which source."""
         if ask:
@@ -230,13 +265,13 @@ class Form:
                 self._explained.add("sources")
                 listed = "  ".join(f"[bold]{at}[/] {source}" for at, source in enumerate(SOURCES, 1))
                 tell(f"From which public source? A number, or words of your own:  {listed}")
-            given = _prompt("Source", default=self.source)
+            given = prompt("Source", default=self.source)
             self.source = SOURCES[int(given) - 1] if given in map(str, range(1, len(SOURCES) + 1)) else given
         return f"{self.who}, {date.today().isoformat()}" + (f", from {self.source}" if ask else "")
 
     def _keep(self, schema: Schema) -> None:
         """Save the schema; what a person had written beside it is kept in a copy, since the file is written anew."""
-        if self._first and _own_comments(self.path.read_text(encoding="utf-8-sig"), self.schema.dumps()):
+        if self._first and own_comments(self.path.read_text(encoding="utf-8-sig"), self.schema.dumps()):
             copy = self.path.with_name(f"{self.path.name}.before-edit")
             write_whole(copy, self.path.read_bytes())
             tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
@@ -248,38 +283,3 @@ class Form:
     def _refused(error: Exception) -> None:
         why = error if isinstance(error, SchemaError) else "the list cannot be read: it must be a text file in UTF-8"
         tell(f"[red]Not saved:[/] {plain(why)}")
-
-
-def _prompt(text: str, default: str | None = None) -> str:
-    return str(typer.prompt(text, default=default)).strip()
-
-
-def _own_comments(text: str, written: str) -> bool:
-    """Whether a file has lines of comment that we did not write."""
-    ours = {line.strip() for line in written.splitlines()}
-    return any(line.strip().startswith("#") and line.strip() not in ours for line in text.splitlines())
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _whole(text: str) -> Any:
-    """A whole number, or the text as it is, which the column then refuses by name."""
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _number(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _special(text: str) -> str | int | float:
-    whole = _whole(text)
-    number: str | int | float = whole if isinstance(whole, int) else _number(text)
-    return number

@@ -33,7 +33,9 @@ def in_words(column: Column) -> str:
     if isinstance(column, Labelled):
         if column.open_fields:
             return f"It is a category whose values are not listed{gaps}."
-        return f"It is one of: {_some([text_of(label) for label in column.labels])}{gaps}."
+        # what stands for values outside the list is never shown where doubles get a listed one instead
+        shown = [text_of(label) for code, label in enumerate(column.labels) if code != column.unseen_code]
+        return f"It is one of: {_some(shown)}{_families(column)}{gaps}."
     if not isinstance(column, Measured):
         return f"It is a {column.kind}: fresh identifiers take its place."
     what = {"integer": "a whole number", "real": "a number", "date": "a date", "datetime": "a moment"}[column.kind]
@@ -46,6 +48,12 @@ def in_words(column: Column) -> str:
     growing = " that grow with the numbers" if getattr(column, "scale", None) == "log" else ""
     steps = f"{column.ordinary:,} steps" if column.ordinary != 1 else "one step"
     return f"It is {what} from {column.low if lower is None else lower} to {column.high if upper is None else upper}, in {steps}{growing}{special}{gaps}."
+
+
+def _families(column: Column) -> str:
+    """How codes are put together, where they are."""
+    levels = getattr(column, "levels", ())
+    return f", grouped by their first {' and '.join(map(str, levels))} characters" if levels else ""
 
 
 def _some(values: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.caps import cap_told, first_cap_in_words, settle_cap
+from kagemusha.cli.caps import PAID_BEFORE, cap_told, closed_releases, first_cap_in_words, settle_cap
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -194,11 +194,11 @@ def synth(
     where = ledger_path(ledger, data)
     near = witnesses_near(data, folder, witness)
     if ledger_exists(where):
-        open_ledger(
-            where, read_only=isinstance(where, Path), witnesses=near
-        ).close()  # an older copy is refused before anything is made
+        # an older copy is refused before anything is made
+        open_ledger(where, read_only=isinstance(where, Path), witnesses=near).close()
     name = dataset or source.name or data
     capped = replace(budget, epsilon=cap or budget.epsilon, rows=declared.unit.max_rows)
+    made_before = closed_releases(where)
     known = settle_cap(where, Cap(name, policy, capped), asked=cap is not None)
     with progress_bar(quiet=as_json) as progress:
         model = fit(
@@ -262,6 +262,8 @@ def synth(
         say(
             f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(ledger_shown(where))}"
         )
+        if certificate.release in made_before:
+            say(PAID_BEFORE)
         if not known:
             say(plain(first_cap_in_words(where, name, policy)))
 

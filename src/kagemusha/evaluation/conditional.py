@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.evaluation.raw import RawColumn, RawTable
-from kagemusha.evaluation.raw_columns import day, kolmogorov_smirnov, quantiles, value_shares
+from kagemusha.evaluation.raw_columns import day, kolmogorov_smirnov, number, quantiles, value_shares
 
 MOST_LABELS, LEAST_PEOPLE = 30, 50
 MOST_PAIRS = 400
@@ -110,5 +110,5 @@ def _told(numbers: FloatArray, kind: str) -> str:
     ends = quantiles(numbers)
     if ends is None:
         return "none"
-    low, middle, high = (day(v) if kind == "moment" else f"{v:.4g}" for v in ends)
+    low, middle, high = (day(v) if kind == "moment" else number(v) for v in ends)
     return f"half below {middle} ({low} to {high})"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.raw import RawTable
-from kagemusha.evaluation.raw_columns import day, quantiles
+from kagemusha.evaluation.raw_columns import day, number, quantiles
 from kagemusha.evaluation.raw_features import Feature, features
 from kagemusha.quality.projectable import CodedTable, same_columns
 
@@ -149,10 +149,9 @@ def _described(feature: Feature) -> str:
     sides = [quantiles(side[~np.isnan(side)]) for side in (feature.real, feature.synthetic)]
     if sides[0] is None or sides[1] is None:
         return "one side has no value"
-    dates = feature.unit == "days" and abs(sides[0][1]) > 3650 and "−" not in feature.name
 
     def told(ends: tuple[float, float, float]) -> str:
-        low, middle, high = (day(v) if dates else f"{v:.4g}" for v in ends)
+        low, middle, high = (day(v) if feature.unit == "date" else number(v) for v in ends)
         return f"{low} to {high}, half below {middle}"
 
     negative = [float(np.mean(side[~np.isnan(side)] < 0)) for side in (feature.real, feature.synthetic)]

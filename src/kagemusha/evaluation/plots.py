@@ -9,7 +9,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.raw import RawColumn
-from kagemusha.evaluation.raw_columns import day, shown, value_shares
+from kagemusha.evaluation.raw_columns import day, number, shown, value_shares
 from kagemusha.models.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
 from kagemusha.schema import Clique, Measured, Modelled
@@ -17,6 +17,9 @@ from kagemusha.schema import Clique, Measured, Modelled
 BINS = 30
 LONG = 6.0
 """A tail is long if the upper half of the numbers is spread over so many times the room of the lower half."""
+
+WIDE = 20
+"""From this range on, numbers under a picture are whole ones."""
 
 MOST_BARS = 14
 """Codes drawn one by one; more labels are summed as the rest, more bins are drawn as a skyline."""
@@ -36,7 +39,8 @@ def value_picture(real: RawColumn, synthetic: RawColumn) -> str:
         f"{100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic. Outside of the picture: "
         f"{100 * beyond[0]:.1f} % real, {100 * beyond[1]:.1f} % synthetic."
     )
-    ticks = [day(edge) if real.kind == "moment" else f"{edge:.4g}" for edge in edges]
+    wide = edges[-1] - edges[0] >= WIDE
+    ticks = [day(edge) if real.kind == "moment" else number(round(edge) if wide else edge) for edge in edges]
     return _skyline(names, shares[0], shares[1], alt, ticks)
 
 
@@ -73,7 +77,7 @@ def value_edges(numbers: FloatArray) -> FloatArray:
 
 
 def _range(kind: str, start: float, end: float) -> str:
-    return f"{day(start)} – {day(end)}" if kind == "moment" else f"{start:.4g} – {end:.4g}"
+    return f"{day(start)} – {day(end)}" if kind == "moment" else f"{number(start)} – {number(end)}"
 
 
 def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) -> str:

@@ -146,6 +146,11 @@ def shown(value: str | float | None, kind: str) -> str:
     return day(value) if kind == "moment" else f"{value:.10g}"
 
 
+def number(value: float) -> str:
+    """A number as people write it: four figures, and never a power of ten for what has a name."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
 def day(days: float) -> str:
     """A number of days since 1970 as a date."""
     return str(np.datetime64(0, "D") + int(np.floor(days)))

@@ -29,6 +29,7 @@ class Feature:
     labels: bool = False
     """Whether the numbers are places of labels and have no order."""
     unit: str = ""
+    """days for differences of dates, date for days since 1970; nothing for other numbers."""
 
 
 def features(real: RawTable, synthetic: RawTable) -> list[Feature]:
@@ -70,7 +71,7 @@ def _of_column(real: RawColumn, synthetic: RawColumn) -> list[Feature]:
     found = []
     sides = (real, synthetic)
     if real.kind != "label":
-        found.append(Feature(real.name, real.numbers, synthetic.numbers, unit="days" if real.kind == "moment" else ""))
+        found.append(Feature(real.name, real.numbers, synthetic.numbers, unit="date" if real.kind == "moment" else ""))
     if real.kind == "moment":
         weekdays = [np.mod(np.floor(side.numbers) + 3, 7) for side in sides]
         found.append(Feature(f"weekday of {real.name}", weekdays[0], weekdays[1], labels=True))

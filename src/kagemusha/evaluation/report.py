@@ -20,6 +20,7 @@ from kagemusha.evaluation.plots import (
     pair_picture,
     value_picture,
 )
+from kagemusha.evaluation.raw_columns import number
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
 from kagemusha.pages import template
@@ -133,7 +134,7 @@ def _seen(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _ends(ends: tuple[float, float, float] | None) -> str:
-    return "none" if ends is None else f"{ends[1]:.4g} ({ends[0]:.4g} to {ends[2]:.4g})"
+    return "none" if ends is None else f"{number(ends[1])} ({number(ends[0])} to {number(ends[2])})"
 
 
 def _drawn(evaluation: Evaluation) -> tuple[str, ...]:

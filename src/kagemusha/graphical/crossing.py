@@ -23,8 +23,8 @@ Parts = Callable[[int, Sequence[Clique]], Sequence[FloatArray]]
 MOST_CELLS = 1 << 20
 """Matrices of this size are always made; larger ones only if the answer is as large itself."""
 
-MOST_WALKED = 1 << 25
-"""Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take some three seconds."""
+MOST_WALKED = 1 << 27
+"""Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take seconds."""
 
 
 def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray] | None:

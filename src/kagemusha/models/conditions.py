@@ -104,8 +104,20 @@ def read_where(text: str, schema: Schema, shapes: Mapping[str, FloatArray] | Non
     condition = parse(text)
     for name in columns_of(condition):
         if name not in schema.domain:
-            raise UsageError(f"where: no column named {name!r}; columns are {', '.join(schema.domain.names)}")
+            raise UsageError(f"where: {_unknown(name, schema)}; columns are {', '.join(schema.domain.names)}")
     return [group_of(schema, together, shapes) for together in _tied(_conjuncts(condition))]
+
+
+def _unknown(name: str, schema: Schema) -> str:
+    """Why a condition cannot speak of a column."""
+    explained = {replaced: by for by, replaced in schema.replaced.items()}
+    if name in explained:
+        return (
+            f"{name} is worked out for each double when {explained[name]} is known: speak of {explained[name]} instead"
+        )
+    if name in schema.formulas:
+        return f"{name} is worked out for each double from other columns: speak of those instead"
+    return f"no column named {name!r}"
 
 
 def _conjuncts(condition: Condition) -> list[Condition]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -14,8 +16,11 @@ from kagemusha.schema import Labelled, Measured, Schema
 from kagemusha.schema.constraints import Constraint, Equation, Inequality
 from kagemusha.schema.laws import in_force, substituted
 
-STEP = 1e-6
-"""How much less than a strict bound a number must be to count as less."""
+MOST_SETS = 500
+"""Sets of rules of one size that are tried in search of the smallest contradiction."""
+
+STEP = 1e-5
+"""How much less than a strict bound a real number must be to count as less: more than the solver's own tolerance."""
 
 
 def require_consistent(schema: Schema) -> None:
@@ -28,7 +33,9 @@ def require_consistent(schema: Schema) -> None:
 
 
 def contradiction(schema: Schema) -> tuple[Constraint, ...]:
-    """Rules that no row can obey together, none of which can be left out; empty if there is no contradiction.
+    """The fewest rules that no row can obey together; empty if there is no contradiction.
+
+    Where there are too many sets of rules to try, none of those named can be left out, but fewer others may clash as well.
 
     Where the search would take too long, the rules count as consistent: drawing then says what it cannot find.
     """
@@ -40,6 +47,12 @@ def contradiction(schema: Schema) -> tuple[Constraint, ...]:
         fewer = [other for other in kept if other is not rule]
         if not _satisfiable(schema, fewer):
             kept = fewer
+    for size in range(1, len(kept)):
+        if math.comb(len(rules), size) > MOST_SETS:
+            break
+        for few in combinations(rules, size):
+            if not _satisfiable(schema, few):
+                return few
     return tuple(kept)
 
 
@@ -54,6 +67,8 @@ def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
             continue
         names = sorted({name for wall in touching for name in wall.clique})
         for code in range(column.size):
+            if code == column.unseen_code:
+                continue  # nobody has it by design
             pin = np.arange(column.size) != code
             if _witness(schema, names, [*touching, Wall("", (column.name,), pin)], ()) is False:
                 found.setdefault(column.name, []).append(column.code_names[code])
@@ -109,7 +124,8 @@ def _feasible(schema: Schema, orders: Sequence[Inequality], codes: Mapping[str, 
         highs.append(float(high[-1] if at is None else high[at]))
         whole.append(int(column.whole and column.kind in ("integer", "date")))
     matrix = np.array([[law.factors.get(name, 0.0) for name in names] for law in speaking])
-    limits = np.array([law.bound - (STEP if law.strict else 0.0) for law in speaking])
+    numbers = dict(zip(names, whole, strict=True))
+    limits = np.array([_limit(law, all(numbers[name] for name in law.factors)) for law in speaking])
     found = milp(
         np.zeros(len(names)),
         constraints=LinearConstraint(matrix, ub=limits),
@@ -118,6 +134,15 @@ def _feasible(schema: Schema, orders: Sequence[Inequality], codes: Mapping[str, 
         options={"time_limit": 1.0},
     )
     return bool(found.status != 2)
+
+
+def _limit(law: Inequality, whole: bool) -> float:
+    """The most that a sum may be; less than a bound is one less where all of it is whole."""
+    if not law.strict:
+        return law.bound
+    if whole and all(float(factor).is_integer() for factor in law.factors.values()):
+        return math.ceil(law.bound) - 1.0
+    return law.bound - STEP
 
 
 def _number(schema: Schema, name: str, codes: Mapping[str, int]) -> bool:

@@ -22,6 +22,7 @@ from kagemusha.encoding.bins import Span, own_codes, slopes, spans
 from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.rules import holds
 from kagemusha.errors import DataError, ModelTooLarge, UsageError
+from kagemusha.models.alike import alike
 from kagemusha.models.conditions import Group
 from kagemusha.models.generator import Evidence, Generator
 from kagemusha.models.markov import MarkovGenerator
@@ -93,7 +94,23 @@ class Doubles:
         return self._unseen.shown(codes if walled else self._mended(codes, rng, where or {}), rng)
 
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
-        """Rows of the generator, and whether it drew around every wall."""
+        """Rows of the generator, and whether they keep clear of every wall.
+
+        Rows under a condition scatter more than rows without, which are traded until counts fit. So where the rules are the only
+        condition, rows are drawn without it, and those that hit a wall once more, around it: together they have the distribution of
+        rows drawn around it at once.
+        """
+        if where or not self._open or not isinstance(self.generator, MarkovGenerator):
+            return self._around(rows, rng, where)
+        codes = self.generator.sample(rows, rng=rng)
+        bad = np.flatnonzero(hits(self._open, self.domain, codes))
+        if not len(bad):
+            return codes, True
+        codes[bad], clear = self._around(len(bad), rng, where)
+        return codes, clear
+
+    def _around(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
+        """Rows drawn around as many walls as the field has room for, and whether those are all."""
         walls = sorted(self._open, key=lambda wall: wall.impossible.size)
         while isinstance(self.generator, MarkovGenerator) and walls:
             try:
@@ -132,7 +149,7 @@ class Doubles:
                 codes[np.ix_(np.flatnonzero(broken), axes)] = found
                 continue
             wanted = np.flatnonzero(broken)
-            codes[np.ix_(wanted, axes)] = codes[np.ix_(_alike(codes, wanted, donors, axes, rng), axes)]
+            codes[np.ix_(wanted, axes)] = codes[np.ix_(alike(codes, wanted, donors, axes, rng), axes)]
         outside = ~_possible(self.domain, codes[bad], where)
         if outside.any():  # a condition and the rules speak of the same columns
             good = np.flatnonzero(~hits(self._open, self.domain, codes) & _possible(self.domain, codes, where))
@@ -263,31 +280,3 @@ def _tied(walls: Sequence[Wall]) -> list[tuple[list[str], list[Wall]]]:
             names, members = list(dict.fromkeys([*other[0], *names])), other[1] + members
         groups.append((names, members))
     return groups
-
-
-def _alike(codes: IntArray, wanted: IntArray, donors: IntArray, axes: IntArray, rng: np.random.Generator) -> IntArray:
-    """A donor for each wanted row, one with the same value in the column that tells most of those to be borrowed."""
-    others = [axis for axis in range(codes.shape[1]) if axis not in axes.tolist()]
-    chosen = rng.choice(donors, len(wanted))
-    if not others:
-        return chosen
-    seen = donors[:20_000]
-    best = max(others, key=lambda axis: max(_information(codes[seen, axis], codes[seen, own]) for own in axes))
-    order = donors[np.argsort(codes[donors, best], kind="stable")]
-    keys = codes[order, best]
-    first, last = (np.searchsorted(keys, codes[wanted, best], side=side) for side in ("left", "right"))
-    there = last > first
-    chosen[there] = order[first[there] + (rng.random(int(there.sum())) * (last - first)[there]).astype(np.int64)]
-    return chosen
-
-
-def _information(a: IntArray, b: IntArray) -> float:
-    """Mutual information of two columns of codes, in nats, less what chance alone gives."""
-    _, x = np.unique(a, return_inverse=True)
-    _, y = np.unique(b, return_inverse=True)
-    sizes = int(x.max()) + 1, int(y.max()) + 1
-    joint = np.bincount(x * sizes[1] + y, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(a)
-    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    there = joint > 0
-    bias = (sizes[0] - 1) * (sizes[1] - 1) / (2 * len(a))
-    return float((joint[there] * np.log(joint[there] / expected[there])).sum()) - bias

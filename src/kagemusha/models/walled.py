@@ -17,6 +17,7 @@ from kagemusha.graphical import Measurement, estimate, junction_tree
 from kagemusha.graphical.estimation import Zeros
 from kagemusha.models.generator import Generator
 from kagemusha.models.markov import MarkovGenerator
+from kagemusha.models.partners import COLUMN
 from kagemusha.models.wall import Wall
 from kagemusha.models.walls import walls_of
 from kagemusha.schema import Schema
@@ -25,9 +26,6 @@ MOST_CELLS = 1 << 22
 """A tree with walls has no more cells than this, or than the field had twice over; what does not fit is kept when drawing."""
 
 STEPS = 300
-
-COLUMN = 0.2
-"""A column's own counts are trusted more than its part in a pair that a rule contradicts: this share of its deviation."""
 
 
 def walled(generator: Generator, schema: Schema) -> Generator:

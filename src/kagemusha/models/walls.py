@@ -13,8 +13,8 @@ from kagemusha.encoding.cells import A_DAY
 from kagemusha.encoding.rules import SLACK
 from kagemusha.errors import SchemaError, UsageError
 from kagemusha.models.conditions import Group, group_of
+from kagemusha.models.partners import partners
 from kagemusha.models.wall import Wall
-from kagemusha.models.witness import partners
 from kagemusha.schema import Measured, Modelled, Moment, Schema
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
 from kagemusha.schema.domain import Clique

@@ -8,8 +8,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.models.wall import Wall
-from kagemusha.schema.constraints import Determines
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.schema.domain import Domain
 
 MOST_STEPS = 200_000
 """Codes that are tried before the search is given up."""
@@ -62,34 +61,6 @@ def witness(
         return False
 
     return np.array([chosen[name] for name in names], dtype=np.int64) if search(0) else None
-
-
-def partners(
-    domain: Domain, rule: str, law: Determines, walls: Sequence[Wall], project: Callable[[Clique], FloatArray]
-) -> Wall:
-    """The wall of a rule such as `city determines country` that lists no partners: the likeliest ones that others allow."""
-    clique = domain.canonical((*law.given, law.column))
-    order = [*(clique.index(name) for name in law.given), clique.index(law.column)]
-    table = project(clique).transpose(order)
-    impossible = np.ones(table.shape, dtype=np.bool_)
-    near = reached(set(clique), walls)
-    names = sorted({*clique, *(name for wall in near for name in wall.clique)})
-    rng = np.random.default_rng(0)
-    for key in np.ndindex(table.shape[:-1]):
-        for partner in np.argsort(-table[key], kind="stable").tolist():
-            pinned = zip((*law.given, law.column), (*key, partner), strict=True)
-            pins = [Wall("", (name,), np.arange(domain.size(name)) != code) for name, code in pinned]
-            if not near or _found(domain, names, [*pins, *near], rng):
-                impossible[(*key, partner)] = False
-                break
-    return Wall(rule, clique, impossible.transpose(np.argsort(order)))
-
-
-def _found(domain: Domain, names: Sequence[str], walls: Sequence[Wall], rng: np.random.Generator) -> bool:
-    try:
-        return witness(domain, names, walls, {}, rng) is not None
-    except TimeoutError:
-        return True
 
 
 def reached(names: set[str], walls: Sequence[Wall]) -> list[Wall]:

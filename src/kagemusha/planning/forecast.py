@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from kagemusha.graphical.crossing import MOST_WALKED
 from kagemusha.graphical.queries import KEPT_CELLS
@@ -38,22 +37,43 @@ SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how uneven
 columns are."""
 
-STARTED = 500
+STARTED = 560
 """Megabytes of a process before it does anything: what is imported."""
 
-VISIBLE = 0.125
-"""How far typical pairs are from independence, on average: those that noise would hide are not measured."""
-
-SETTLED, SHORT = 0.045, 0.5
-"""With more noise in a pair than this share of records a fit settles sooner, as the root of it; but it takes this part of its time at least."""
+VISIBLE = 0.25
+"""How far pairs of columns that follow each other are from independence, on average: those that noise would hide are not measured.
+Twice that of typical columns, since it decides how large the model grows, and a plan is to be kept."""
 
 CONNECTED = 0.6
 """How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
 
-LOOK = 6e-9
-"""Seconds that a look at one watched table takes when rows are traded; before `TRADED` rows up to `LOOKS` passes are made."""
+CHANCE = 4
+"""A model may grow to so many times its usual cells, as the noise falls."""
+
+GROUPS = 64
+"""Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
+
+A_FIT, A_MEASURED = 6.5e-7, 8.5e-9
+"""Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
+they agree, and those that do not fit into the model are tried out and brought in afterwards."""
+
+A_COLUMN = 4
+"""Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average: they need not be spread evenly."""
+
+A_PAIR, A_COUNT = 4e-4, 2e-8
+"""Seconds for a pair of columns that is looked at, and for a row of it."""
+
+A_RULE, AROUND = 1.0, 9e-7
+"""Seconds for rules: for their being laid out, and for a cell of the model that is fitted again around them."""
+
+FEW, MANY = 2e-9, 9e-9
+"""Seconds for a look at one watched table when rows are traded: up to `TRADED` rows, which settle before all `LOOKS` passes are
+made, and beyond."""
 
 LOOKS = 10
+
+APART = 50
+"""Among so many pairs one is worked out across the cells of the whole model, since its columns share no clique."""
 
 UNDER_WAY = 6
 """Chunks of doubles that are drawn, decoded and written at the same time, in memory."""
@@ -121,13 +141,12 @@ def forecast(
     """Time, memory and error of a release of a closed schema (see `closed`); `cost` is the method's own plan."""
     count = rows or TYPICAL_ROWS
     domain = schema.domain
-    pairs = list(combinations(domain.names, 2))
     share = discover or 0.0
     found = [("discovery of categories and bounds", share)] if share else []
     error = None if rows is None else pair_error(domain, cost, budget, synthesizer, rows, share)
     largest, cost = cost, cost if rows is None else _grown(cost, domain, rows)
     return Forecast(
-        _phases(domain, len(pairs), cost, count, parquet=parquet, discover=bool(share)),
+        _phases(schema, cost, count, parquet=parquet, discover=bool(share)),
         _megabytes(domain, largest, cost, count),
         error,
         count,
@@ -140,50 +159,62 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
 
     With distances from independence as an exponential law has them, a share f of the pairs is worth its noise where
     f = exp(−1.5 · noise · √f / VISIBLE): the noise of all grows with the power 1.5 of their number. A column then has f·(d − 1)
-    neighbours, and a clique grows with them until it holds everything.
+    neighbours, and a clique grows with them until it holds everything. A fit goes over all cells until pairs agree, which takes
+    longer the more of them there are.
     """
     if not cost.growing or cost.error is None or len(domain) < 2:
         return cost
-    noise, share = cost.error / rows, 1.0
+    merged = [min(size, GROUPS) for size in domain.sizes]
+    noise, share = cost.error / rows * _spread(merged) / _spread(domain.sizes), 1.0
     for _ in range(60):
         share = (share + math.exp(-1.5 * noise * math.sqrt(share) / VISIBLE)) / 2
     neighbours = share * (len(domain) - 1)
     columns = min(float(len(domain)), neighbours * (CONNECTED + (1 - CONNECTED) * share**4) + 2)
-    # rare codes are merged
-    logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in domain.sizes) / len(domain)
-    cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
-    part = cells / cost.cells * (min(1.0, max(SHORT, math.sqrt(SETTLED / noise))) if noise > 0 else 1.0)
-    return replace(cost, cells=int(cells), seconds=cost.seconds - (1 - part) * cost.growing)
+    logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in merged) / len(domain)
+    cells = min(cost.cells, CHANCE * len(domain) * math.exp(min(50.0, columns * logs)))
+    pairs = math.comb(len(domain), 2)
+    measured = min(pairs, max(share * pairs, A_COLUMN * len(domain)))
+    seconds = 0.1 + (A_FIT + A_MEASURED * measured) * cells + A_PAIR * pairs + A_COUNT * rows * pairs
+    return replace(cost, cells=int(cells), seconds=seconds)
 
 
-def _phases(domain: Domain, pairs: int, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> list[Phase]:
+def _spread(sizes: Sequence[int]) -> float:
+    """What the noise of all pairs is proportional to, if it is shared out in the best way."""
+    parts = [math.pow(size, 2 / 3) for size in sizes]
+    return math.pow((math.fsum(parts) ** 2 - math.fsum(part * part for part in parts)) / 2, 1.5)
+
+
+def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> list[Phase]:
+    """Seconds of every part: of cells of the table, of rows and pairs, and of cells of the model."""
+    domain, rules = schema.domain, sum(not rule.guess for rule in schema.constraints)
+    pairs = math.comb(len(domain), 2)
     cells, judged = rows * len(domain), min(rows, MOST_ROWS)
     widest = _widest(domain)
-    reading = (3e-8 if parquet else 1e-7) * cells + 5e-9 * rows * pairs
+    across = min(MOST_WALKED / 2, cost.cells * pairs / APART)
+    reading = (4e-8 if parquet else 1.2e-7) * cells * (1 + 0.5 * bool(schema.formulas))
+    fitting = cost.seconds + (A_RULE + AROUND * cost.cells if rules else 0.0)
     drawing = (
-        0.1
-        + (1.5e-7 if parquet else 3e-7) * cells
-        + 6e-3 * len(domain)
-        + 2.5e-7 * widest
-        + LOOK * _looks(domain, rows)
-        + 4e-8 * min(MOST_WALKED, 8 * cost.cells)
+        (1.5e-7 if parquet else 2.5e-7) * cells
+        + 1e-7 * rows * rules
+        + 2e-3 * len(domain)
+        + 2e-7 * widest
+        + _trading(domain, rows)
+        + 2.5e-8 * across
     )
-    looked_at = min(pairs, MOST_PAIRS) + len(domain)
-    laid_out = min(MOST_CELLS, _all_cells(domain))
     judging = (
-        0.2
-        + 1.2e-3 * looked_at
-        + 3e-7 * judged * len(domain)
-        + 6e-9 * judged * pairs
-        + 5e-8 * laid_out
+        (1e-7 if parquet else 2e-7) * judged * len(domain)
+        + 2.5e-8 * judged * pairs
+        + A_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
+        + 5e-8 * min(MOST_CELLS, _all_cells(domain))
         + 2.5e-7 * widest
+        + 4.5e-8 * across
     )
     return [
-        Phase("starting", 2.0),
-        Phase("reading and counting", 0.1 + reading * (2 if discover else 1) + (0.5 if discover else 0.0)),
-        Phase("fitting", cost.seconds),
-        Phase("drawing and writing doubles", drawing),
-        Phase("judging them", judging),
+        Phase("starting", 1.6),
+        Phase("reading", 0.7 + reading * (2 if discover else 1) + (0.5 if discover else 0.0)),
+        Phase("counting and fitting", fitting),
+        Phase("drawing and writing doubles", 0.8 + drawing),
+        Phase("judging them", 0.1 + judging),
     ]
 
 
@@ -195,16 +226,16 @@ def _megabytes(domain: Domain, largest: Plan, cost: Plan, rows: int) -> float:
     # a table is read before its doubles are drawn
     # pairs that share no clique are worked out when rows are drawn, and tables on the way to them are kept
     asked = 8e-6 * min(KEPT_CELLS, 4 * cost.cells) + (4.5e-5 * cost.cells if cost.growing else 0.0)
-    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.1e-4 * _widest(domain) + asked + largest.megabytes
+    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.25e-4 * _widest(domain) + asked + largest.megabytes
 
 
-def _looks(domain: Domain, rows: int) -> float:
-    """How often a row is compared with another one in some table while rows are traded, at most."""
+def _trading(domain: Domain, rows: int) -> float:
+    """Seconds in which rows are compared with others in the tables that are watched, and traded."""
     tables = math.comb(len(domain), 2) + len(domain)
     if rows <= TRADED:
-        return LOOKS * min(MOST_VISITS, rows * tables)
+        return FEW * LOOKS * min(MOST_VISITS, rows * tables)
     once = rows * min(tables, MOST_TABLES)
-    return once * min(PASSES, max(1.0, MOST_TRADES / once))
+    return MANY * once * min(PASSES, max(1.0, MOST_TRADES / once))
 
 
 def _widest(domain: Domain) -> int:

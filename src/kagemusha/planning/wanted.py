@@ -7,7 +7,7 @@ schema: columns of falling frequency that follow a few hidden kinds of people. E
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -15,6 +15,9 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
+from kagemusha.models.doubles import Doubles
+from kagemusha.models.model import Model
+from kagemusha.models.rows import RowsGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, compared, require_columns
@@ -26,38 +29,66 @@ from kagemusha.synthesizers.protocol import Synthesizer
 SMALLEST, LARGEST = 0.01, 64.0
 """Where ε is looked for."""
 
-TRIES = 8
+STEP = 4
+"""From one ε to the next while none is known that brings the error."""
+
+TRIES = 10
+"""Runs around the ε that was found first."""
+
+APART = 1.2
+"""How far beside it they are made."""
+
+STEEPEST, FLATTEST = -1.5, -0.15
+"""How fast errors can fall with ε, in logarithms."""
+
 MOST_ROWS = 300_000
 """A stand-in for a longer table has so many rows, and what follows from it is a little too careful."""
 
-NEAR = 0.04
+NEAR = 0.2
+"""Tries whose errors are this far from the wanted one, in logarithms, weigh a quarter of those that hit it."""
+
 MOST_CELLS = 2**22
 KINDS = 5
+
+STAND_INS = 3
+"""Tables that stand in in turn, where they can be drawn: one alone has its own peculiarities."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """An ε, and the error that it brought on the stand-in."""
+    """An ε, and the error that it brought on the stand-ins."""
 
     epsilon: float
     error: float
     reached: bool
     """False if no ε in reach brings the wanted error; this is then the nearest."""
     tried: Sequence[tuple[float, float]]
-    """Every ε that was tried, and its error."""
+    """Every ε that was tried, and the error of that run."""
 
 
 def made_up(schema: Schema, rows: int, *, rng: np.random.Generator) -> IntArray:
-    """Codes of a table that such a schema might belong to."""
+    """Codes of a table that such a schema might belong to; they obey its rules."""
     kind = rng.integers(0, KINDS, rows)
     columns = []
     for size in schema.domain.sizes:
         shares = np.arange(1.0, size + 1) ** -rng.uniform(0.5, 1.5)
-        order = np.arange(size)
         shifts = np.where(rng.random(KINDS) < 0.5, 0, rng.integers(0, size, KINDS))
-        drawn = rng.choice(size, rows, p=shares / shares.sum())
-        columns.append(order[(drawn + shifts[kind]) % size])
-    return np.stack(columns, axis=1)
+        columns.append((rng.choice(size, rows, p=shares / shares.sum()) + shifts[kind]) % size)
+    codes = np.stack(columns, axis=1)
+    if not schema.constraints:
+        return codes
+    # rows that break a rule would be an error that no ε mends
+    return Doubles(schema, RowsGenerator(schema.domain, codes)).codes(rows, rng=rng)
+
+
+def like(model: Model, rows: int, *, rng: np.random.Generator) -> IntArray:
+    """Codes of a table that such a model might have come from.
+
+    Doubles are traded until their counts fit the model, so they scatter less around it than people do, and a method would
+    find them easier than a table. Drawn again with replacement they scatter as independent people.
+    """
+    codes = model.sample_codes(rows, rng=rng)
+    return codes[rng.integers(0, len(codes), len(codes))]
 
 
 def pairs_of(domain: Domain, texts: Sequence[str]) -> list[Clique]:
@@ -81,64 +112,72 @@ def mean_error(real: CodedTable, doubles: CodedTable, pairs: Sequence[Clique]) -
 def solve_epsilon(
     synthesizer: Synthesizer,
     schema: Schema,
-    codes: IntArray,
+    stand_ins: Sequence[IntArray],
     budget: Budget,
     wanted: float,
     pairs: Sequence[Clique],
     *,
-    seeds: int = 2,
     progress: Progress = silent,
 ) -> Solved:
-    """The ε at which the mean error of these pairs is the wanted one, on the stand-in; δ and unit are those of `budget`."""
+    """The ε at which the mean error of these pairs is the wanted one, on stand-ins; δ and unit are those of `budget`.
+
+    One run alone is off by a tenth and more. So every try has a seed of its own, and ε is where a line through the tries
+    around it has the wanted error, in logarithms; each next try is made there.
+    """
     if not pairs:
         raise UsageError("there is no pair of columns whose error could be wanted")
-    table = CodedTable.of_codes(schema, codes)
-    source = CodesSource(schema, table.columns, remember=True)
-    tried: dict[float, float] = {}
+    tables = [CodedTable.of_codes(schema, codes) for codes in stand_ins]
+    sources = [CodesSource(schema, table.columns, remember=True) for table in tables]
+    tried: list[tuple[float, float]] = []
 
     def error_at(epsilon: float) -> float:
-        progress(f"trying ε = {epsilon:.3g}", len(tried) / TRIES)
-        found = []
-        for seed in range(seeds):
-            model = fit(synthesizer, source, replace(budget, epsilon=epsilon), simulation=seed)
-            doubles = model.sample_codes(len(codes), rng=np.random.default_rng(seed))
-            found.append(mean_error(table, CodedTable.of_codes(schema, doubles), pairs))
-        tried[epsilon] = float(np.mean(found))
-        return tried[epsilon]
+        progress(f"trying ε = {epsilon:.3g}", min(1.0, len(tried) / (TRIES + 3)))
+        seed = len(tried)
+        table = tables[seed % len(tables)]
+        model = fit(synthesizer, sources[seed % len(tables)], replace(budget, epsilon=epsilon), simulation=seed)
+        doubles = model.sample_codes(table.rows, rng=np.random.default_rng(seed))
+        error = mean_error(table, CodedTable.of_codes(schema, doubles), pairs)
+        tried.append((epsilon, max(error, 1e-12)))
+        return error
 
-    low, high = _bracket(error_at, tried, wanted, budget.epsilon)
-    while len(tried) < TRIES and not _near(tried, wanted) and tried[low] > wanted > tried[high]:
-        middle = _between(low, tried[low], high, tried[high], wanted)
-        low, high = (middle, high) if error_at(middle) > wanted else (low, middle)
-    best = min(tried, key=lambda epsilon: abs(math.log(max(tried[epsilon], 1e-12) / wanted)))
-    reached = abs(tried[best] / wanted - 1) <= 3 * NEAR
-    epsilon = best
-    if tried[low] > wanted > tried[high]:
-        epsilon, reached = _between(low, tried[low], high, tried[high], wanted), True
-    return Solved(float(f"{epsilon:.3g}"), tried[best], reached, sorted(tried.items()))
-
-
-def _near(tried: Mapping[float, float], wanted: float) -> bool:
-    return any(abs(error / wanted - 1) <= NEAR for error in tried.values())
+    low, high = _bracket(error_at, wanted, budget.epsilon)
+    if low == high:
+        return Solved(high, tried[-1][1], False, sorted(tried))
+    epsilon = _crossing(tried, wanted, low, high)
+    for at in range(TRIES):
+        # a little to both sides in turn, so that the tries tell how steep the line is
+        error_at(min(LARGEST, max(SMALLEST, epsilon * (APART if at % 2 else 1 / APART))))
+        epsilon = _crossing(tried, wanted, low, high)
+    near = [error for tried_at, error in tried if 1 / APART**2 <= tried_at / epsilon <= APART**2]
+    return Solved(
+        float(f"{epsilon:.3g}"), float(np.exp(np.mean(np.log(near)))) if near else wanted, True, sorted(tried)
+    )
 
 
-def _bracket(
-    error_at: Callable[[float], float], tried: Mapping[float, float], wanted: float, start: float
-) -> tuple[float, float]:
-    """Two ε with the wanted error between theirs, if there are such."""
+def _bracket(error_at: Callable[[float], float], wanted: float, start: float) -> tuple[float, float]:
+    """Two ε with the wanted error between theirs; twice the end of the range if there are none."""
     low = high = min(max(start, SMALLEST), LARGEST)
-    error_at(low)
-    while tried[low] <= wanted and low > SMALLEST and len(tried) < TRIES:
-        high, low = low, max(SMALLEST, low / 4)
-        error_at(low)
-    while tried[high] > wanted and high < LARGEST and len(tried) < TRIES:
-        low, high = high, min(LARGEST, 4 * high)
-        error_at(high)
-    return low, high
+    if error_at(low) <= wanted:
+        while low > SMALLEST:
+            high, low = low, max(SMALLEST, low / STEP)
+            if error_at(low) > wanted:
+                return low, high
+        return low, low
+    while high < LARGEST:
+        low, high = high, min(LARGEST, STEP * high)
+        if error_at(high) <= wanted:
+            return low, high
+    return high, high
 
 
-def _between(low: float, error_low: float, high: float, error_high: float, wanted: float) -> float:
-    """Where a straight line in logarithms has the wanted error, not too near to either end."""
-    span = math.log(error_low) - math.log(max(error_high, 1e-9))
-    share = 0.5 if span <= 0 else (math.log(error_low) - math.log(wanted)) / span
-    return math.exp(math.log(low) + min(0.9, max(0.1, share)) * (math.log(high) - math.log(low)))
+def _crossing(tried: Sequence[tuple[float, float]], wanted: float, low: float, high: float) -> float:
+    """Where a line through the tries, in logarithms, has the wanted error; those with errors nearest to it weigh most."""
+    x, y = np.log(np.array(tried)).T
+    y = y - math.log(wanted)
+    weight = 1 / (NEAR + np.abs(y)) ** 2
+    middle = (weight @ x) / weight.sum(), (weight @ y) / weight.sum()
+    spread = weight @ (x - middle[0]) ** 2
+    slope = (weight @ ((x - middle[0]) * (y - middle[1]))) / spread if spread > 0 else -1.0
+    slope = min(max(slope, STEEPEST), FLATTEST)
+    # chance may have led the first tries to the wrong side
+    return math.exp(min(max(middle[0] - middle[1] / slope, math.log(low / STEP)), math.log(high * STEP)))

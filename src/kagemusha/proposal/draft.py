@@ -24,6 +24,8 @@ FEW_CODES, FEWEST_NUMBERS = 5, 20
 FEW_VALUES = 12
 MANY_CODES = 10_000
 BINS = 32
+LONG_TAIL = 15
+"""The largest number is this many times the middle one where bins should grow with the numbers."""
 
 # Words that stand for a missing value in a column of numbers or dates.
 GAPS = frozenset({"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", "-", "."})
@@ -170,8 +172,11 @@ def _numbers(name: str, numbers: list[float], gaps: bool, all_distinct: bool | N
         return _drop(name, NUMBERS)
     lower, upper = (int(end) for end in _rounded_out(low, high))
     bins = BINS if upper - lower >= FEW_NUMBERS else None
-    derived = ("kind", "lower", "upper", "missing", *(["special"] if special else []))
-    return Integer(name, lower=lower, upper=upper, bins=bins, special=special, missing=gaps, derived=derived)
+    scale = "log" if bins and lower >= 0 and has_long_tail(finite) else None
+    derived = ("kind", "lower", "upper", "missing", *(["special"] if special else []), *(["scale"] if scale else []))
+    return Integer(
+        name, lower=lower, upper=upper, bins=bins, scale=scale, special=special, missing=gaps, derived=derived
+    )
 
 
 def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int, *, rows: int | None = None) -> Column:
@@ -183,14 +188,32 @@ def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int, *, ro
     shown = decimals if decimals <= 8 else None
     few = sorted(set(finite))
     if 2 <= len(few) <= FEW_VALUES and (rows or len(finite)) >= 20 * len(few):
-        marks = ("kind", "values", "missing", *(["special"] if special else []))
-        return Real(name, values=tuple(few), special=special, missing=gaps, derived=marks)
+        marks = ("kind", "values", "missing", "decimals", *(["special"] if special else []))
+        return Real(name, values=tuple(few), decimals=shown, special=special, missing=gaps, derived=marks)
     lower, upper = _rounded_out(min(finite), max(finite))
+    scale = None
+    if min(finite) > 0 and has_long_tail(finite):
+        # such bins need a lowest number above 0, and a power of ten tells little of the smallest one
+        lower, scale = lower if lower > 0 else 10.0 ** math.floor(math.log10(min(finite))), "log"
     derived = ("kind", "lower", "upper", "missing", *(["decimals"] if shown is not None else []))
-    derived = (*derived, *(["special"] if special else []))
+    derived = (*derived, *(["special"] if special else []), *(["scale"] if scale else []))
     return Real(
-        name, lower=lower, upper=upper, bins=BINS, decimals=shown, special=special, missing=gaps, derived=tuple(derived)
+        name,
+        lower=lower,
+        upper=upper,
+        bins=BINS,
+        scale=scale,
+        decimals=shown,
+        special=special,
+        missing=gaps,
+        derived=tuple(derived),
     )
+
+
+def has_long_tail(numbers: Sequence[float]) -> bool:
+    """Whether most numbers, none below zero, would share the first of all equal bins: money, counts, laboratory values."""
+    ordered = sorted(numbers)
+    return ordered[0] >= 0 and ordered[-1] > LONG_TAIL * max(ordered[len(ordered) // 2], ordered[0]) > 0
 
 
 def _decimals(numbers: Sequence[float]) -> int:

@@ -28,19 +28,16 @@ class DrawnGroup:
     error: float | None
     """Its count is off by at most about this many people, in nine of ten cases; None where nothing tells."""
     columns: tuple[str, ...]
+    records: bool = False
+    """Whether a person may have several: what is counted is then records, not people."""
     population: float | None = None
     """People of the population they stand for, by survey weights; None where none are declared, or it cannot be told."""
 
     @property
     def words(self) -> str:
         """Size and error as people read them; the error is that of the number of records."""
-        if self.population is None:
-            return self._size_in_words
-        return f"{self._size_in_words}; by their weights they stand for about {self.population:,.0f} people of the population"
-
-    @property
-    def _size_in_words(self) -> str:
-        size = f"about {self.size:,.0f} people" if self.size >= 1 else "less than one person"
+        what = "records" if self.records else "people"
+        size = f"about {self.size:,.0f} {what}" if self.size >= 1 else f"less than one of the {what}"
         if self.population is not None:
             size = (
                 f"about {self.size:,.0f} records that stand for about {self.population:,.0f} people of the population"
@@ -51,8 +48,13 @@ class DrawnGroup:
                 "look at it as what the model makes of smaller sets of columns"
             )
         share = 100 * self.error / max(self.size, 1.0)
+        if share > 100:
+            return (
+                f"{size} in the model, up to about {self.size + self.error:,.0f} in nine of ten cases: how many there really are cannot be "
+                "told, so look at its doubles as what the model makes of larger groups"
+            )
         told = f"{size}, off by at most about {self.error:,.0f} ({share:,.0f} %) in nine of ten cases"
-        return told if share <= 10 else f"{told}: too small a group to be read as a count"
+        return told if share <= 10 else f"{told}: too uncertain to be read as a count"
 
 
 def drawn_group(model: Model, where: str, expected: ExpectedError | None = None) -> DrawnGroup:
@@ -64,13 +66,13 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
     groups = read_where(where, model.schema)
     columns = model.domain.canonical([name for group in groups for name in group.clique])
     parts = [(group.clique, group.weights()) for group in groups]
-    evidence = ReleasedNumbers(model)
+    evidence, records = ReleasedNumbers(model), model.schema.unit.max_rows > 1
     if model.domain.cells(columns) > MOST_CELLS:
         codes = model.sample_codes(DRAWN, rng=np.random.default_rng(0))
         chance = np.ones(len(codes))
         for clique, weights in parts:
             chance *= weights[tuple(codes[:, model.domain.axis(name)] for name in clique)]
-        return DrawnGroup(float(chance.mean()) * evidence.total, None, columns)
+        return DrawnGroup(float(chance.mean()) * evidence.total, None, columns, records)
     weights = reduce(np.multiply, (_spread(columns, clique, table) for clique, table in parts))
     table = model.project(columns)
     size = float((table * weights).sum()) * evidence.total / max(float(table.sum()), 1e-12)
@@ -87,7 +89,8 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
             # of a table of four cells with errors r and c in a row and a column, no cell is off by more than (L1 + 2r + 2c) / 4
             alone = [_alone(evidence, name, weights.ravel(), intervals) for (name,), weights in parts]
             bounds.append(whole / 4 + sum(alone) / 2)
-    return DrawnGroup(size, min(bounds) if bounds else None, columns, _population(model, columns, weights, evidence))
+    error = min(bounds) if bounds else None
+    return DrawnGroup(size, error, columns, records, _population(model, columns, weights, evidence))
 
 
 def _population(model: Model, columns: tuple[str, ...], inside: FloatArray, evidence: ReleasedNumbers) -> float | None:

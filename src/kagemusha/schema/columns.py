@@ -135,12 +135,13 @@ class Modelled(Column):
         return self.rules[0]
 
     def kind_only(self) -> Column:
-        """The same column with nothing said but its kind; values may be missing, which says nothing of the data."""
-        told = tuple(field for field in self.derived if field in ("kind", "format"))
-        return type(self)(self.name, missing=True, derived=told, **self._form())
+        """The same column with nothing said but its kind and form; values may be missing, which says nothing of the data."""
+        form = self._form()
+        told = tuple(field for field in self.derived if field == "kind" or field in form)
+        return type(self)(self.name, missing=True, derived=told, **form)
 
     def _form(self) -> dict[str, Any]:
-        """Fields that belong to the kind itself."""
+        """Fields that say how values are written, not which there are: these are kept where the rest is left open."""
         return {}
 
     @property

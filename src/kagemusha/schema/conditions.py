@@ -10,6 +10,7 @@ from kagemusha.errors import UsageError
 
 _TOKEN = re.compile(
     r"""\s*(?:
+        (?P<date>\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?![\w-])) |
         (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w-])) |
         (?P<text>'(?:[^']|'')*') |
         (?P<quoted>"[^"]+"|`[^`]+`) |
@@ -220,9 +221,11 @@ class _Parser:
 
     def _value(self) -> Any:
         kind, value = self._peek()
-        if kind not in ("number", "text") and value not in ("true", "false"):
-            self._fail("a number or a 'text'")
+        if kind not in ("number", "text", "date") and value not in ("true", "false"):
+            self._fail("a number, a date or a 'text'")
         self._at += 1
+        if kind == "date":
+            return value
         if kind == "text":
             return value[1:-1].replace("''", "'")
         if kind == "keyword":

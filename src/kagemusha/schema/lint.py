@@ -47,9 +47,10 @@ def check(schema: Schema) -> list[Finding]:
     for column in schema:
         if column.derived:
             findings.append(Finding(column.name, "derived", _derived_text(column.derived)))
+    left: dict[str, list[str]] = {}
     for fact in schema.open_facts():
-        text = f"{fact.field} is not declared"
-        findings.append(Finding(fact.column, "open", text))
+        left.setdefault(fact.column, []).append(fact.field)
+    findings += [Finding(name, "open", f"{NOT_DECLARED}{', '.join(fields)}") for name, fields in left.items()]
     findings += _unit_findings(schema)
     findings += _weight_findings(schema)
     if not schema.open_facts():
@@ -93,16 +94,24 @@ def looks_like_identifier(name: str) -> bool:
 
 def _unit_findings(schema: Schema) -> list[Finding]:
     """Where a column seems to name persons and nobody has said whether they have several rows."""
-    if schema.unit:
+    column = likely_unit(schema)
+    if column is None:
         return []
-    named = [c for c in schema if not isinstance(c, Modelled) and looks_like_identifier(c.name)]
-    # the draft says so where values were seen to repeat
-    named.sort(key=lambda c: "several rows" not in getattr(c, "reason", ""))
     text = (
         "it seems to tell persons apart, and no [unit] is declared: the promise is then about single rows. If a person may "
         'have several, add [unit] with column = "{}" and max_rows; if not, nothing is to be done'
     )
-    return [Finding(c.name, "warning", text.format(c.name)) for c in named[:1]]
+    return [Finding(column, "warning", text.format(column))]
+
+
+def likely_unit(schema: Schema) -> str | None:
+    """The column that seems to tell persons apart, where no unit is declared."""
+    if schema.unit:
+        return None
+    named = [c for c in schema if not isinstance(c, Modelled) and looks_like_identifier(c.name)]
+    # the draft says so where values were seen to repeat
+    named.sort(key=lambda c: "several rows" not in getattr(c, "reason", ""))
+    return named[0].name if named else None
 
 
 def _weight_findings(schema: Schema) -> list[Finding]:
@@ -138,6 +147,10 @@ def _weight_findings(schema: Schema) -> list[Finding]:
     return found
 
 
+TAKEN = "taken from the data and confirmed by nobody: "
+NOT_DECLARED = "not declared: "
+"""What findings of one level begin with; `check` says it once."""
+
 DERIVED = (
     "While a field is listed under `derived` the release is not private end to end: write what is publicly known instead, "
     "and remove the field from `derived` (`kagemusha schema edit` asks for one after the other)"
@@ -147,7 +160,7 @@ OPEN = "What is not declared: declare it, or give private discovery a share of t
 
 
 def _derived_text(fields: tuple[str, ...]) -> str:
-    return f"taken from the data and confirmed by nobody: {', '.join(fields)}"
+    return f"{TAKEN}{', '.join(fields)}"
 
 
 def _order_texts(schema: Schema) -> list[Finding]:

@@ -56,6 +56,9 @@ class Measured(Modelled):
     whole: ClassVar[bool] = True
     """Whether only whole numbers of the axis occur."""
 
+    def _form(self) -> dict[str, Any]:
+        return {"special": self.special} if self.special else {}
+
     def _ordinary_names(self) -> list[str]:
         if self.points is not None:
             return [f"{value:g}" for value in self.points]
@@ -220,9 +223,8 @@ def check_scale(column: Any, *, least: float) -> None:
         if column.edges is not None or column.bins is None:
             column.fail("scale", "log", "beside bins")
         if column.lower is not None and not column.lower >= least:
-            column.fail(
-                "lower", column.lower, f"at least {least:g} for a logarithmic scale; what lies below can be special"
-            )
+            allowed = "greater than 0" if least > 0 else "at least 0"
+            column.fail("lower", column.lower, f"{allowed} for a logarithmic scale; what lies below can be special")
 
 
 def lattice_starts(low: int, high: int, bins: int | None, edges: Sequence[int] | None) -> NDArray[np.int64]:

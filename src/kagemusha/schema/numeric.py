@@ -123,6 +123,9 @@ class Real(Measured):
         *SHARED,
     )
 
+    def _form(self) -> dict[str, Any]:
+        return super()._form() if self.decimals is None else {**super()._form(), "decimals": self.decimals}
+
     def _validate(self) -> None:
         super()._validate()
         listed_values(self, False)

@@ -71,7 +71,7 @@ class Moment(Measured):
             return None
 
     def _form(self) -> dict[str, Any]:
-        return {"format": self.format}
+        return {**super()._form(), "format": self.format}
 
     def _ordinary_names(self) -> list[str]:
         return [str(moment) for moment in self.starts.astype(f"M8[{self.unit}]")]

@@ -1,0 +1,72 @@
+"""What can be answered in the conversation about a schema, and what an answer says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+ANSWERS = {
+    "y": ("yes", "yes, that is publicly known"),
+    "c": ("change", "change its values or bounds"),
+    "k": ("kind", "it is another kind of column"),
+    "o": ("open", "leave bounds or categories open, for private discovery (it takes a share of the budget)"),
+    "i": ("identifier", "an identifier: doubles get fresh ones"),
+    "d": ("drop", "leave the column out of the doubles"),
+    "s": ("skip", "skip, ask me later"),
+    "q": ("stop", "stop here; everything is saved"),
+}
+"""Key, short and long words of every answer."""
+
+RULE_ANSWERS = {
+    "y": ("yes", "yes, it holds for everybody: doubles will always obey"),
+    "n": ("no", "no, or not always: the guess is deleted"),
+    "s": ANSWERS["s"],
+    "q": ANSWERS["q"],
+}
+
+SOURCES = (
+    "general knowledge",
+    "a code list or standard",
+    "the form it was typed into",
+    "the law",
+    "a published table",
+)
+
+
+def prompt(text: str, default: str | None = None) -> str:
+    """What a person types, without blanks around it."""
+    return str(typer.prompt(text, default=default)).strip()
+
+
+def own_comments(text: str, written: str) -> bool:
+    """Whether a file has lines of comment that we did not write."""
+    ours = {line.strip() for line in written.splitlines()}
+    return any(line.strip().startswith("#") and line.strip() not in ours for line in text.splitlines())
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def whole(text: str) -> Any:
+    """A whole number, or the text as it is, which the column then refuses by name."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def number(text: str) -> Any:
+    """A number, or the text as it is."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def special_value(text: str) -> str | int | float:
+    """A special value as it is meant: a whole number, another number, or a text."""
+    found: str | int | float = whole(text)
+    return found if isinstance(found, int) else number(text)
