@@ -1,44 +1,62 @@
 """Tables of many pairs of attributes that share no clique, all at once.
 
-Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree is climbed once,
-with one matrix a clique: P(code | separator) of every attribute behind it, one row a code. Two attributes meet at the clique where
-their branches do, and all that meet there come out of one product of matrices. Attributes are numbered branch by branch, so
-that what lies behind a clique is one run of rows.
+Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree falls into regions,
+cut at separators that have no more states than there are codes behind them. A region sees what lies behind a cut as one thing: the
+separator, and P(code | separator) of all codes behind it, which was worked out before. Within a region every thing (an attribute or such a
+separator) is carried once through its cliques, and meets the others where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations, groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.junction_tree import JunctionTree
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.graphical.regions import Region, regions_of
+from kagemusha.schema.domain import Clique
 
 Parts = Callable[[int, Sequence[Clique]], Sequence[FloatArray]]
 """Marginals of a tree clique over some sets of its attributes (in domain order)."""
 
-MOST_CELLS = 1 << 20
-"""Matrices of this size are always made; larger ones only if the answer is as large itself."""
+CARRIED_CELLS = 1 << 22
+"""Cells that are carried over a separator at a time (32 MiB)."""
 
 MOST_WALKED = 1 << 25
 """Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take some three seconds."""
 
+MOST_CARRIED = 1 << 29
+"""Products that carrying takes about a second for."""
 
-def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray] | None:
-    """P(a, b) of each pair that lies in no clique of the tree; None where separators make other ways cheaper."""
-    layout = _Layout(tree)
-    if not _fits(layout, tree, pairs):
-        return None
-    joint = _joint(tree, layout, parts)
-    return {(a, b): joint[layout.rows[a], layout.rows[b]].copy() for a, b in pairs}
+
+def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray]:
+    """P(a, b) of each pair that lies in no clique of the tree."""
+    regions, rows = regions_of(tree, {name for pair in pairs for name in pair})
+    joint = np.zeros((regions[0].rows.stop,) * 2)
+    behind: dict[int, FloatArray] = {}
+    for at in range(len(regions) - 1, -1, -1):
+        inner = _Inner(tree, regions[at], parts)
+        things = inner.region.things
+        told = [np.concatenate([behind[other] for other in thing.behind]) if thing.behind else None for thing in things]
+        for thing, codes in zip(things, told, strict=True):
+            if codes is not None:
+                mass, end = inner.mass(thing.home, thing.names), 0
+                for other in thing.behind:
+                    end, mine = end + len(behind[other]), regions[other].rows
+                    joint[mine, mine.stop : thing.rows.stop] = (behind.pop(other) * mass) @ codes[end:].T
+        for one, two, met in inner.meetings():
+            joint[things[one].rows, things[two].rows] = _codes(told[two], _codes(told[one], met).T).T
+        if at:
+            behind[at] = np.concatenate([_codes(told[k], units) for k, units in inner.given_exit()])
+    joint += joint.T  # every pair was written once, on one side of the diagonal
+    return {(a, b): joint[rows[a], rows[b]].copy() for a, b in pairs}
 
 
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
-    """Those of the pairs that share no clique whose tables take seconds: all that come out of one climb, or the shortest walks."""
-    if not pairs or (len(pairs) > len(tree.cliques) and _fits(_Layout(tree), tree, pairs)):
+    """Those of the pairs that share no clique whose tables take seconds: all if they are many and soon done together, or the shortest walks."""
+    if not pairs or (len(pairs) > len(tree.cliques) and _carried_cells(tree, pairs) <= MOST_CARRIED):
         return list(pairs)
     sides = branches(tree)
     first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
@@ -48,116 +66,112 @@ def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
     return [pairs[i] for i in np.sort(chosen)]
 
 
-def _fits(layout: _Layout, tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
-    return layout.cells <= max(MOST_CELLS, 3 * sum(map(tree.domain.cells, pairs)))
+def _carried_cells(tree: JunctionTree, pairs: Sequence[Clique]) -> int:
+    """What carrying all things of each region through all of its cliques comes to."""
+    regions, _ = regions_of(tree, {name for pair in pairs for name in pair})
+    cells = tree.domain.cells
+    return sum(
+        sum(cells(thing.names) for thing in region.things) * sum(tree.clique_cells[node] for node in region.nodes)
+        for region in regions
+        if len(region.nodes) > 1
+    )
 
 
-class _Layout:
-    """Rows of every attribute and of every branch, children with the same separator next to each other."""
-
-    def __init__(self, tree: JunctionTree) -> None:
-        self.groups: list[list[tuple[Clique, list[int]]]] = []
-        for node, near in enumerate(tree.neighbours):
-            children = sorted((c for c in near if tree.parents[c] == node), key=lambda c: (tree.separators[c], c))
-            self.groups.append([(s, list(g)) for s, g in groupby(children, key=tree.separators.__getitem__)])
-        self.rows: dict[str, slice] = {}
-        self.branch: list[slice] = [slice(0)] * len(tree.cliques)
-        self.order: list[int] = []
-        end, waiting = 0, [(0, False)]
-        starts = [0] * len(tree.cliques)
-        while waiting:  # a list instead of recursion: a chain of cliques may be as long as the table is wide
-            node, done = waiting.pop()
-            if done:
-                self.branch[node] = slice(starts[node], end)
-                self.order.append(node)
-                continue
-            starts[node] = end
-            for name in tree.cliques[node]:
-                if name not in tree.separators[node]:
-                    self.rows[name] = slice(end, end + tree.domain.size(name))
-                    end += tree.domain.size(name)
-            waiting.append((node, True))
-            waiting += [(child, False) for _, group in reversed(self.groups[node]) for child in reversed(group)]
-        self.size = end
-        self.cells = self._cells(tree)
-
-    def _cells(self, tree: JunctionTree) -> int:
-        """Cells of all matrices together."""
-        size = tree.domain.cells
-        behind = sum((b.stop - b.start) * size(s) for b, s in zip(self.branch[1:], tree.separators[1:], strict=True))
-        between = 0
-        for node, groups in enumerate(self.groups):
-            separators = [tree.separators[node], *(s for s, _ in groups)] if groups else []
-            between += sum(size(one) * size(two) for one, two in combinations(separators, 2))
-        return int(self.size**2 + behind + between)
+def _codes(told: FloatArray | None, units: FloatArray) -> FloatArray:
+    """A row a code from a row a unit, which is a code itself or a state of a separator."""
+    return units if told is None else told @ units
 
 
-def _joint(tree: JunctionTree, layout: _Layout, parts: Parts) -> FloatArray:
-    """P(a, b) for all codes of attributes that share no clique; 0 for those that do."""
-    joint = np.zeros((layout.size, layout.size))
-    behind: dict[int, FloatArray] = {}
-    for node in layout.order:
-        table = _Node(tree, node, layout, parts)
-        stacked = []
-        for separator, group in layout.groups[node]:
-            branches = [behind.pop(child) for child in group]
-            mass = table(separator, ())[:, 0]
-            rows = slice(layout.branch[group[0]].start, layout.branch[group[-1]].stop)
-            values = np.concatenate(branches)
-            stacked.append((separator, rows, values))
-            for child, branch in zip(group[:-1], branches, strict=False):
-                stop = layout.branch[child].stop
-                joint[layout.branch[child], stop : rows.stop] = (branch * mass) @ values[stop - rows.start :].T
-            for name in tree.cliques[node]:
-                if name not in separator:
-                    joint[layout.rows[name], rows] = table((name,), separator) @ values.T
-        for (one, first, left), (two, second, right) in combinations(stacked, 2):
-            joint[first, second] = (left @ table(one, two)) @ right.T
-        if node:
-            behind[node] = table.given(tree.separators[node], stacked)
-    # every pair was written once, on one side of the diagonal
-    return joint + joint.T
+class _Inner:
+    """One region: its cliques' marginals, and how things travel in it."""
 
+    def __init__(self, tree: JunctionTree, region: Region, parts: Parts) -> None:
+        self.region = region
+        self._domain, self._exit = tree.domain, tree.separators[region.nodes[0]]
+        inside = set(region.nodes)
+        self._near = {n: [v for v in tree.neighbours[n] if v in inside] for n in region.nodes}
+        self._separators = {
+            (u, v): tree.separators[max(u, v)] for u in region.nodes for v in self._near[u]
+        }  # parents come before children
+        self._tables: dict[int, Mapping[Clique, FloatArray]] = {}
+        for node in region.nodes:
+            sets = [thing.names for thing in region.things if thing.home == node]
+            sets += [self._separators[node, v] for v in self._near[node]]
+            sets += [self._exit] if node == region.nodes[0] else []
+            wanted = list(
+                dict.fromkeys(tree.domain.canonical({*a, *b}) for a, b in combinations_with_replacement(sets, 2))
+            )
+            self._tables[node] = dict(zip(wanted, parts(node, wanted), strict=True))
+        self._last = self._furthest(tree)
+        widest = max(map(tree.domain.cells, self._separators.values()), default=1)
+        self._step = max(1, CARRIED_CELLS // widest)
 
-class _Node:
-    """The marginals of one clique that its matrices are made of, all asked for at once."""
+    def _furthest(self, tree: JunctionTree) -> dict[tuple[int, int], int]:
+        """The last thing beyond each step from clique to clique."""
+        things = self.region.things
+        below: dict[int, set[int]] = {n: {k for k, t in enumerate(things) if t.home == n} for n in self.region.nodes}
+        for node in reversed(self.region.nodes[1:]):
+            below[tree.parents[node]] |= below[node]
+        last = {}
+        for node in self.region.nodes[1:]:
+            last[tree.parents[node], node] = max(below[node], default=-1)
+            last[node, tree.parents[node]] = max(set(range(len(things))) - below[node], default=-1)
+        return last
 
-    def __init__(self, tree: JunctionTree, node: int, layout: _Layout, parts: Parts) -> None:
-        clique, exit_ = tree.cliques[node], tree.separators[node]
-        self._domain = tree.domain
-        self._new = [name for name in clique if name not in exit_]
-        separators = [s for s, _ in layout.groups[node]]
-        asked: list[tuple[Clique, Clique]] = [(s, (name,)) for s in separators for name in clique if name not in s]
-        asked += [(s, ()) for s in separators]
-        asked += combinations(separators, 2)
-        if node:
-            asked += ((exit_, other) for other in ((), *((name,) for name in self._new), *separators))
-        wanted = list(dict.fromkeys(tree.domain.canonical([*one, *two]) for one, two in asked))
-        self._tables = dict(zip(wanted, parts(node, wanted), strict=True))
+    def mass(self, node: int, names: Clique) -> FloatArray:
+        """P of each state of a set that is at home in a clique."""
+        return self._tables[node][names].ravel()
 
-    def __call__(self, one: Clique, two: Clique) -> FloatArray:
-        """P(one, two) as a matrix; attributes that both name agree."""
-        union = self._domain.canonical([*one, *two])
-        return _matrix(self._domain, union, self._tables[union], one, two)
+    def meetings(self) -> Iterator[tuple[int, int, FloatArray]]:
+        """P(thing, other thing) of every two, by their places."""
+        for one, thing in enumerate(self.region.things):
+            for two, met in self._carry(thing.names, thing.home, one):
+                yield one, two, met
 
-    def given(self, exit_: Clique, stacked: Sequence[tuple[Clique, slice, FloatArray]]) -> FloatArray:
-        """P(code | separator) of all that lies behind the clique's separator, in the order of the rows."""
-        mass = self(exit_, ())[:, 0]
+    def given_exit(self) -> Iterator[tuple[int, FloatArray]]:
+        """P(thing | separator towards the root) of every thing, in their order."""
+        root = self.region.nodes[0]
+        mass = self.mass(root, self._exit)
         share = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        found = [self((name,), exit_) for name in self._new]
-        found += [values @ self(separator, exit_) for separator, _, values in stacked]
-        return np.asarray(np.concatenate(found) * share)
+        for k, met in self._carry(self._exit, root, -1):
+            yield k, met.T * share
 
+    def _carry(self, names: Clique, home: int, after: int) -> Iterator[tuple[int, FloatArray]]:
+        """P(names, thing) of every thing after this one: from clique to clique, some states at a time."""
+        domain, things = self._domain, self.region.things
+        states = domain.cells(names)
+        found = {k: np.empty((states, domain.cells(things[k].names))) for k in range(after + 1, len(things))}
+        for start in range(0, states if found else 0, self._step):
+            some = slice(start, min(states, start + self._step))
+            waiting = [(home, -1, names, np.eye(states)[some])]
+            while waiting:
+                node, before, given, values = waiting.pop()
+                for k in found:
+                    if things[k].home == node:
+                        found[k][some] = self._moved(node, values, given, things[k].names)
+                for next_ in self._near[node]:
+                    if next_ != before and self._last[node, next_] > after:
+                        separator = self._separators[node, next_]
+                        mass = self.mass(node, separator)
+                        moved = self._moved(node, values, given, separator)
+                        np.divide(moved, mass, out=moved, where=mass > 0)
+                        waiting.append((next_, node, separator, moved))
+        yield from found.items()
 
-def _matrix(domain: Domain, union: Clique, table: FloatArray, one: Clique, two: Clique) -> FloatArray:
-    rows, columns = domain.cells(one), domain.cells(two)
-    if len(union) == len(one) + len(two):
-        return table.transpose([union.index(name) for name in (*one, *two)]).reshape(rows, columns)
-    codes = dict(zip(union, np.indices(table.shape).reshape(len(union), -1), strict=True))
-    out = np.zeros((rows, columns))
-    at = (np.ravel_multi_index(tuple(codes[n] for n in names), domain.shape(names)) for names in (one, two))
-    out[tuple(at)] = table.ravel()
-    return out
+    def _moved(self, node: int, values: FloatArray, one: Clique, two: Clique) -> FloatArray:
+        """Σ values(·, one) P(one, two) over the states of `one`: attributes that both have agree, block by block."""
+        domain = self._domain
+        both = tuple(name for name in one if name in two)
+        first, second = (tuple(name for name in names if name not in both) for names in (one, two))
+        union = domain.canonical((*both, *first, *second))
+        table = self._tables[node][union].transpose([union.index(name) for name in (*both, *first, *second)])
+        axes = [1 + one.index(name) for name in (*both, *first)]
+        blocks = values.reshape(-1, *domain.shape(one)).transpose([*axes[: len(both)], 0, *axes[len(both) :]])
+        shape = [domain.cells(part) for part in (both, first, second)]
+        met = blocks.reshape(shape[0], len(values), shape[1]) @ table.reshape(shape)
+        order = [(*both, "", *second).index(name) for name in ("", *two)]
+        cells = met.reshape(*domain.shape(both), len(values), *domain.shape(second))
+        return np.ascontiguousarray(cells.transpose(order).reshape(len(values), -1))
 
 
 def branches(tree: JunctionTree) -> IntArray:

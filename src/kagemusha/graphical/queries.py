@@ -118,7 +118,7 @@ class TreeQueries:
             (across if host is None else by_host.setdefault(host, [])).append(clique)
         pairs = [clique for clique in across if len(clique) == 2]
         if len(pairs) > len(self._tree.cliques):
-            found |= crossing_pairs(self._tree, self._inside, pairs) or {}
+            found |= crossing_pairs(self._tree, self._inside, pairs)
         found |= {clique: self._across(clique).values for clique in across if clique not in found}
         for host, members in by_host.items():
             found.update(zip(members, self._inside(host, members), strict=True))
