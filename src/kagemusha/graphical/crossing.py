@@ -28,7 +28,10 @@ MOST_WALKED = 1 << 25
 """Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take some three seconds."""
 
 MOST_CARRIED = 1 << 29
-"""Products that carrying takes about a second for."""
+"""Products that take about a second."""
+
+CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 4
+"""A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
 
 
 def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray]:
@@ -54,26 +57,38 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
     return {(a, b): joint[rows[a], rows[b]].copy() for a, b in pairs}
 
 
+def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
+    """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique."""
+    if len(pairs) <= len(tree.cliques):
+        return False
+    steps = np.array(tree.clique_cells) + CELLS_A_STEP
+    return _carried(tree, pairs) <= PRODUCTS_A_CELL * float(_walked(tree, pairs, steps).sum())
+
+
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
-    """Those of the pairs that share no clique whose tables take seconds: all if they are many and soon done together, or the shortest walks."""
-    if not pairs or (len(pairs) > len(tree.cliques) and _carried_cells(tree, pairs) <= MOST_CARRIED):
+    """Those of the pairs that share no clique whose tables take seconds: all if that is soon done together, or the shortest walks."""
+    if not pairs or (len(pairs) > len(tree.cliques) and _carried(tree, pairs) <= MOST_CARRIED):
         return list(pairs)
-    sides = branches(tree)
-    first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
-    walked = np.array(tree.clique_cells) @ (np.abs(first - second) == 2)
+    walked = _walked(tree, pairs, np.array(tree.clique_cells))
     order = np.argsort(walked, kind="stable")
     chosen = order[np.cumsum(walked[order]) <= MOST_WALKED]
     return [pairs[i] for i in np.sort(chosen)]
 
 
-def _carried_cells(tree: JunctionTree, pairs: Sequence[Clique]) -> int:
-    """What carrying all things of each region through all of its cliques comes to."""
+def _walked(tree: JunctionTree, pairs: Sequence[Clique], steps: IntArray) -> IntArray:
+    """For each pair, what the cliques between its columns take, one step each."""
+    sides = branches(tree)
+    first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
+    return np.asarray(steps @ (np.abs(first - second) == 2))
+
+
+def _carried(tree: JunctionTree, pairs: Sequence[Clique]) -> int:
+    """Products if every thing of each region is carried through all of its cliques."""
     regions, _ = regions_of(tree, {name for pair in pairs for name in pair})
     cells = tree.domain.cells
     return sum(
         sum(cells(thing.names) for thing in region.things) * sum(tree.clique_cells[node] for node in region.nodes)
         for region in regions
-        if len(region.nodes) > 1
     )
 
 

@@ -20,6 +20,9 @@ from kagemusha.graphical.compiled import compiled
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _BYTES = np.uint64(0x0101010101010101)
+STOPS = 32
+"""Places on the way of an elimination from which others go on."""
+
 _S1, _S2, _S4, _S56 = (np.uint64(s) for s in (1, 2, 4, 56))
 
 
@@ -58,8 +61,11 @@ def _members(masks, row, members):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _inside(masks, row, others, count):  # type: ignore[no-untyped-def]
-    """Whether one mask lies inside one of the first `count` others."""
+    """Whether the neighbourhood of a vertex lies inside one of the first `count` others."""
+    word, own = row >> 6, _bit(row)
     for k in range(count - 1, -1, -1):
+        if others[k, word] & own == _ZERO:
+            continue
         w = 0
         while w < masks.shape[1] and masks[row, w] & ~others[k, w] == _ZERO:
             w += 1
@@ -161,13 +167,18 @@ def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore
     With `fill` the vertex with the least `(missing, cells)` goes first, else the one with the fewest `cells`. The
     graph is used up.
     """
-    left = len(near)
-    order = np.empty(left, np.int64)
-    for v in range(left):
+    order = np.empty(len(near), np.int64)
+    for v in range(len(near)):
         order[v] = v
-    members = np.empty(left, np.int64)
-    found, total = np.int64(0), 0.0  # a plain 0 has a type of its own, and everything is compiled once more for it
-    while left > 0:
+    found, total, _ = _go_on(near, cells, missing, sizes, fill, most, cliques, order, len(near), 0, np.int64(0), 0.0)
+    return found, total
+
+
+@compiled()
+def _go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until, found, total):  # type: ignore[no-untyped-def]
+    """Eliminate until so many vertices are left; also returns how many are, which is none if all lie in one clique."""
+    members = np.empty(len(near), np.int64)
+    while left > until:
         at = 0
         v = order[0]
         for k in range(1, left):
@@ -183,19 +194,20 @@ def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore
             found += 1
             total += cells[v]
             if total > most:
-                return -1, total
+                return np.int64(-1), total, left
         left -= 1
         for k in range(at, left):
             order[k] = order[k + 1]
+        order[left] = v
         near[v, v >> 6] &= ~_bit(v)
         count = _members(near, v, members)
         near[v, v >> 6] |= _bit(v)
         if count == left:
-            break  # all that is left lies in this clique
+            return found, total, 0
         _remove(near, missing, v, members, count, fill)
         for k in range(count):
             cells[members[k]] = _product(near, members[k], sizes)
-    return found, total
+    return found, total, left
 
 
 @compiled()
@@ -233,21 +245,59 @@ def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: 
 
 @compiled()
 def candidates_fit(near, cells, missing, sizes, candidates, most, fits):  # type: ignore[no-untyped-def]
-    """Whether the smallest tree with each candidate (a row) in it has at most `most` cells."""
+    """Whether the smallest tree with each candidate (a row) in it has at most `most` cells.
+
+    A new clique only adds to the `cells` of its own vertices. So by the rule of fewest cells everything goes as it does without the clique until
+    the first of them would go: it is done once for all candidates, and each starts from the last stop before that.
+    """
     n = len(near)
-    graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    left, prices_left, lacking_left = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    cliques = np.empty(near.shape, np.uint64)
+    stops = min(n, STOPS)
+    graphs, prices = np.empty((stops, n, near.shape[1]), np.uint64), np.empty((stops, n))
+    orders, place = np.empty((stops, n), np.int64), np.full(n, stops - 1)
+    lefts, founds, totals = np.zeros(stops, np.int64), np.zeros(stops, np.int64), np.zeros(stops)
+    graph, price, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
+    common, order = np.empty(near.shape, np.uint64), np.empty(n, np.int64)
+    _copy(near, cells, missing, graph, price, lacking)
+    for v in range(n):
+        order[v] = v
+    left, found, total, reached = n, np.int64(0), 0.0, 0
+    for stop in range(stops):
+        if left == 0:
+            break
+        reached = stop
+        _copy(graph, price, lacking, graphs[stop], prices[stop], lacking)
+        for v in range(n):
+            orders[stop, v] = order[v]
+        lefts[stop], founds[stop], totals[stop] = left, found, total
+        until = n - (stop + 1) * n // stops
+        found, total, now = _go_on(
+            graph, price, lacking, sizes, False, np.inf, common, order, left, until, found, total
+        )
+        for k in range(now, left):
+            place[order[k]] = stop
+        left = now
+
+    again, cliques = np.empty(near.shape, np.uint64), np.empty(near.shape, np.uint64)
+    members = np.empty(n, np.int64)
     for row in range(len(candidates)):
-        _copy(near, cells, missing, graph, prices, lacking)
-        _add_clique(graph, prices, lacking, sizes, candidates, row)
-        fits[row] = False
-        for rule in range(2):  # the second rule only where the first does not do
-            _copy(graph, prices, lacking, left, prices_left, lacking_left)
-            count, _ = eliminate(left, prices_left, lacking_left, sizes, rule == 1, most, cliques)
-            if count >= 0:
-                fits[row] = True
-                break
+        stop = reached
+        for k in range(_members(candidates, row, members)):
+            stop = min(stop, place[members[k]])
+        _copy(graphs[stop], prices[stop], missing, graph, price, lacking)
+        _add_clique(graph, price, lacking, sizes, candidates, row)
+        for v in range(n):
+            order[v] = orders[stop, v]
+        for k in range(founds[stop]):
+            _put(common, k, cliques, k)
+        count, _, _ = _go_on(
+            graph, price, lacking, sizes, False, most, cliques, order, lefts[stop], 0, founds[stop], totals[stop]
+        )
+        fits[row] = count >= 0
+        if not fits[row]:  # the second rule only where the first does not do
+            _copy(near, cells, missing, again, price, lacking)
+            _add_clique(again, price, lacking, sizes, candidates, row)
+            count, _ = eliminate(again, price, lacking, sizes, True, most, cliques)
+            fits[row] = count >= 0
 
 
 @compiled()
