@@ -147,7 +147,7 @@ def test_a_clique_asked_for_by_name_must_fit() -> None:
     domain = Domain(("a", "b", "c"), (3000, 3000, 3000))
     with pytest.raises(ModelTooLarge, match="a, b, c"):
         AIM(workload=[["a", "b", "c"]]).plan(domain, BUDGET)
-    assert AIM(degree=3).plan(domain, BUDGET).cells <= AIM().max_cells
+    assert AIM(degree=3).plan(domain, BUDGET).cells <= AIM().max_cells(domain)
 
 
 def test_too_many_sets_are_refused() -> None:

@@ -9,7 +9,7 @@ separator) is carried once through its cliques, and meets the others where they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, groupby
 
 import numpy as np
 
@@ -30,7 +30,7 @@ MOST_WALKED = 1 << 25
 MOST_CARRIED = 1 << 29
 """Products that take about a second."""
 
-CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 4
+CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 8
 """A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
 
 
@@ -49,10 +49,13 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
                 for other in thing.behind:
                     end, mine = end + len(behind[other]), regions[other].rows
                     joint[mine, mine.stop : thing.rows.stop] = (behind.pop(other) * mass) @ codes[end:].T
-        for one, two, met in inner.meetings():
-            joint[things[one].rows, things[two].rows] = _codes(told[two], _codes(told[one], met).T).T
+        for one, part, two, met in inner.meetings():
+            _add(joint[things[one].rows, things[two].rows], told[one], part, _codes(told[two], met).T)
         if at:
-            behind[at] = np.concatenate([_codes(told[k], units) for k, units in inner.given_exit()])
+            behind[at] = np.empty((_length(regions[at].rows), tree.domain.cells(inner.exit)))
+            for part, two, met in inner.given_exit():
+                start = things[two].rows.start - regions[at].rows.start
+                behind[at][start : start + _length(things[two].rows), part] = _codes(told[two], met)
     joint += joint.T  # every pair was written once, on one side of the diagonal
     return {(a, b): joint[rows[a], rows[b]].copy() for a, b in pairs}
 
@@ -92,9 +95,21 @@ def _carried(tree: JunctionTree, pairs: Sequence[Clique]) -> int:
     )
 
 
+def _length(rows: slice) -> int:
+    return int(rows.stop - rows.start)
+
+
 def _codes(told: FloatArray | None, units: FloatArray) -> FloatArray:
     """A row a code from a row a unit, which is a code itself or a state of a separator."""
     return units if told is None else told @ units
+
+
+def _add(block: FloatArray, told: FloatArray | None, part: slice, met: FloatArray) -> None:
+    """The same for some of the units, into the rows of their codes."""
+    if told is None:
+        block[part] = met
+    else:
+        block += told[:, part] @ met
 
 
 class _Inner:
@@ -102,7 +117,7 @@ class _Inner:
 
     def __init__(self, tree: JunctionTree, region: Region, parts: Parts) -> None:
         self.region = region
-        self._domain, self._exit = tree.domain, tree.separators[region.nodes[0]]
+        self._domain, self.exit = tree.domain, tree.separators[region.nodes[0]]
         inside = set(region.nodes)
         self._near = {n: [v for v in tree.neighbours[n] if v in inside] for n in region.nodes}
         self._separators = {
@@ -112,7 +127,7 @@ class _Inner:
         for node in region.nodes:
             sets = [thing.names for thing in region.things if thing.home == node]
             sets += [self._separators[node, v] for v in self._near[node]]
-            sets += [self._exit] if node == region.nodes[0] else []
+            sets += [self.exit] if node == region.nodes[0] else []
             wanted = list(
                 dict.fromkeys(tree.domain.canonical({*a, *b}) for a, b in combinations_with_replacement(sets, 2))
             )
@@ -137,56 +152,95 @@ class _Inner:
         """P of each state of a set that is at home in a clique."""
         return self._tables[node][names].ravel()
 
-    def meetings(self) -> Iterator[tuple[int, int, FloatArray]]:
-        """P(thing, other thing) of every two, by their places."""
-        for one, thing in enumerate(self.region.things):
-            for two, met in self._carry(thing.names, thing.home, one):
-                yield one, two, met
+    def meetings(self) -> Iterator[tuple[int, slice, int, FloatArray]]:
+        """P(other thing, some states of a thing) of every two, the second one later: things by their places."""
+        things = self.region.things
+        for home, members in groupby(range(len(things)), key=lambda k: things[k].home):
+            here = list(members)
+            for one, two in combinations(here, 2):
+                yield one, slice(None), two, self._from(home, things[one].names, slice(None), things[two].names)
+            for batch in self._batches(here):
+                for two, met in self._sent(home, [(things[one].names, part) for one, part in batch], here[0]):
+                    end = 0
+                    for one, part in batch:
+                        start, end = end, end + _length(part)
+                        yield one, part, two, met[:, start:end]
 
-    def given_exit(self) -> Iterator[tuple[int, FloatArray]]:
-        """P(thing | separator towards the root) of every thing, in their order."""
-        root = self.region.nodes[0]
-        mass = self.mass(root, self._exit)
+    def given_exit(self) -> Iterator[tuple[slice, int, FloatArray]]:
+        """P(thing | some states of the separator towards the root) of every thing."""
+        root, things = self.region.nodes[0], self.region.things
+        mass = self.mass(root, self.exit)
         share = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        for k, met in self._carry(self._exit, root, -1):
-            yield k, met.T * share
+        for start in range(0, len(mass), self._step):
+            part = slice(start, min(len(mass), start + self._step))
+            for two, thing in enumerate(things):
+                if thing.home == root:
+                    yield part, two, self._from(root, self.exit, part, thing.names) * share[part]
+            for two, met in self._sent(root, [(self.exit, part)], -1):
+                yield part, two, met * share[part]
 
-    def _carry(self, names: Clique, home: int, after: int) -> Iterator[tuple[int, FloatArray]]:
-        """P(names, thing) of every thing after this one: from clique to clique, some states at a time."""
-        domain, things = self._domain, self.region.things
-        states = domain.cells(names)
-        found = {k: np.empty((states, domain.cells(things[k].names))) for k in range(after + 1, len(things))}
-        for start in range(0, states if found else 0, self._step):
-            some = slice(start, min(states, start + self._step))
-            waiting = [(home, -1, names, np.eye(states)[some])]
-            while waiting:
-                node, before, given, values = waiting.pop()
-                for k in found:
-                    if things[k].home == node:
-                        found[k][some] = self._moved(node, values, given, things[k].names)
-                for next_ in self._near[node]:
-                    if next_ != before and self._last[node, next_] > after:
-                        separator = self._separators[node, next_]
-                        mass = self.mass(node, separator)
-                        moved = self._moved(node, values, given, separator)
-                        np.divide(moved, mass, out=moved, where=mass > 0)
-                        waiting.append((next_, node, separator, moved))
-        yield from found.items()
+    def _batches(self, places: Sequence[int]) -> Iterator[list[tuple[int, slice]]]:
+        """States of things that travel together, as many as may at a time."""
+        batch: list[tuple[int, slice]] = []
+        room = self._step
+        for place in places:
+            states, start = self._domain.cells(self.region.things[place].names), 0
+            while start < states:
+                part = slice(start, min(states, start + room))
+                batch.append((place, part))
+                room -= _length(part)
+                start = part.stop
+                if not room:
+                    yield batch
+                    batch, room = [], self._step
+        if batch:
+            yield batch
+
+    def _sent(self, home: int, sets: Sequence[tuple[Clique, slice]], after: int) -> Iterator[tuple[int, FloatArray]]:
+        """P(thing, states of sets at home) of every thing elsewhere after this place: one column a state, from clique to clique."""
+        things = self.region.things
+        waiting = []
+        for next_ in self._near[home]:
+            if self._last[home, next_] > after:
+                separator = self._separators[home, next_]
+                values = np.concatenate([self._from(home, names, part, separator) for names, part in sets], axis=1)
+                waiting.append((next_, home, self._given(home, separator, values)))
+        while waiting:
+            node, before, values = waiting.pop()
+            entry = self._separators[before, node]
+            for two, thing in enumerate(things):
+                if thing.home == node and two > after:
+                    yield two, self._moved(node, values, entry, thing.names)
+            for next_ in self._near[node]:
+                if next_ != before and self._last[node, next_] > after:
+                    separator = self._separators[node, next_]
+                    moved = self._moved(node, values, entry, separator)
+                    waiting.append((next_, node, self._given(node, separator, moved)))
+
+    def _from(self, home: int, names: Clique, part: slice, to: Clique) -> FloatArray:
+        """P(to, some states of names): a column a state."""
+        states = np.eye(self._domain.cells(names))[:, part]
+        return self._moved(home, states, names, to)
+
+    def _given(self, node: int, separator: Clique, values: FloatArray) -> FloatArray:
+        """P(· | separator) in the place of P(separator, ·)."""
+        mass = self.mass(node, separator)[:, None]
+        return np.divide(values, mass, out=values, where=mass > 0)
 
     def _moved(self, node: int, values: FloatArray, one: Clique, two: Clique) -> FloatArray:
-        """Σ values(·, one) P(one, two) over the states of `one`: attributes that both have agree, block by block."""
-        domain = self._domain
+        """Σ P(two, one) values(one, ·) over the states of `one`: attributes that both have agree, block by block."""
+        domain, columns = self._domain, values.shape[1]
         both = tuple(name for name in one if name in two)
         first, second = (tuple(name for name in names if name not in both) for names in (one, two))
         union = domain.canonical((*both, *first, *second))
-        table = self._tables[node][union].transpose([union.index(name) for name in (*both, *first, *second)])
-        axes = [1 + one.index(name) for name in (*both, *first)]
-        blocks = values.reshape(-1, *domain.shape(one)).transpose([*axes[: len(both)], 0, *axes[len(both) :]])
-        shape = [domain.cells(part) for part in (both, first, second)]
-        met = blocks.reshape(shape[0], len(values), shape[1]) @ table.reshape(shape)
-        order = [(*both, "", *second).index(name) for name in ("", *two)]
-        cells = met.reshape(*domain.shape(both), len(values), *domain.shape(second))
-        return np.ascontiguousarray(cells.transpose(order).reshape(len(values), -1))
+        table = self._tables[node][union].transpose([union.index(name) for name in (*both, *second, *first)])
+        axes = [one.index(name) for name in (*both, *first)]
+        blocks = values.reshape(*domain.shape(one), columns).transpose(*axes, len(one))
+        shape = [domain.cells(part) for part in (both, second, first)]
+        met = table.reshape(shape) @ blocks.reshape(shape[0], shape[2], columns)
+        order = [(*both, *second).index(name) for name in two]
+        cells = met.reshape(*domain.shape(both), *domain.shape(second), columns)
+        return np.ascontiguousarray(cells.transpose(*order, len(two)).reshape(-1, columns))
 
 
 def branches(tree: JunctionTree) -> IntArray:

@@ -31,6 +31,7 @@ class Region:
 
     nodes: tuple[int, ...]
     things: tuple[Thing, ...]
+    """In the order of their homes."""
     rows: slice
     """Codes of its attributes and of all that lies behind."""
 
@@ -48,7 +49,7 @@ def regions_of(tree: JunctionTree, names: Iterable[str]) -> tuple[list[Region], 
 
     cliques: list[list[int]] = []
     inside: dict[int, int] = {}
-    hanging: dict[int, dict[tuple[int, Clique], list[int]]] = {}
+    hanging: dict[int, dict[Clique, list[int]]] = {}
     for node, parent in enumerate(tree.parents):
         if node and not codes[node]:
             continue
@@ -59,7 +60,7 @@ def regions_of(tree: JunctionTree, names: Iterable[str]) -> tuple[list[Region], 
             inside[node] = len(cliques)
             cliques.append([])
             if node:
-                hanging.setdefault(inside[parent], {}).setdefault((parent, separator), []).append(inside[node])
+                hanging.setdefault(parent, {}).setdefault(separator, []).append(inside[node])
         cliques[inside[node]].append(node)
 
     rows: dict[str, slice] = {}
@@ -72,11 +73,11 @@ def regions_of(tree: JunctionTree, names: Iterable[str]) -> tuple[list[Region], 
                 start, end = end, end + domain.size(name)
                 rows[name] = slice(start, end)
                 things.append(Thing((name,), node, rows[name]))
-        for (node, separator), behind in hanging.get(at, {}).items():
-            start = end
-            for other in behind:
-                starts[other] = end
-                end += codes[cliques[other][0]]
-            things.append(Thing(separator, node, slice(start, end), tuple(behind)))
+            for separator, behind in hanging.get(node, {}).items():
+                start = end
+                for other in behind:
+                    starts[other] = end
+                    end += codes[cliques[other][0]]
+                things.append(Thing(separator, node, slice(start, end), tuple(behind)))
         found.append(Region(tuple(nodes), tuple(things), slice(starts[at], end)))
     return found, rows
