@@ -85,7 +85,8 @@ class Adaptive(Synthesizer):
         return Plan(
             [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
             cells,
-            1.0 + 5e-9 * passes + 3e-4 * rounds * len(candidates.cliques),
+            # in a round every candidate is looked at, and carried through the tree
+            1.0 + 5e-9 * passes + rounds * (6e-5 * len(candidates.cliques) + 2.5e-9 * len(domain) * cells),
             error=noise_of_pairs(
                 domain, [c for c in candidates.cliques if len(c) == 2], budget, self.accounting, MEASURE * (1 - start)
             ),
