@@ -30,6 +30,9 @@ MOST_WALKED = 1 << 25
 MOST_CARRIED = 1 << 29
 """Products that take about a second."""
 
+WALKED_CELLS = 1 << 19
+"""Through a larger clique there are no walks: they lay it out several times over."""
+
 CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 8
 """A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
 
@@ -61,7 +64,9 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
 
 
 def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
-    """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique."""
+    """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique, or walks take too much memory."""
+    if pairs and max(tree.clique_cells) > WALKED_CELLS:
+        return True
     if len(pairs) <= len(tree.cliques):
         return False
     steps = np.array(tree.clique_cells) + CELLS_A_STEP
