@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -85,6 +85,20 @@ def test_things_are_carried_over_wide_separators_a_few_states_at_a_time(
     assert sorted(row.stop - row.start for row in rows.values()) == sorted(domain.sizes)
     monkeypatch.setattr(crossing, "CARRIED_CELLS", some)
     assert_right(model)
+
+
+def test_states_that_hardly_ever_occur_are_no_trouble() -> None:
+    """Their share of the rest is a quotient of two numbers next to nothing."""
+    domain = Domain(tuple("abcdefgh"), (30,) * 8)
+    potentials = {pair: np.zeros((30, 30)) for pair in pairwise(domain.names)}
+    for name in ("c", "d", "f"):
+        potentials[name,] = np.append(np.zeros(29), -707.5)
+    model = MarkovField.build(domain, 1.0, potentials)
+    assert 0 < model.project(("c",)).min() < 1 / np.finfo(float).max
+    pairs = across(model)
+    found = crossing_pairs(model.tree, queries(model)._inside, pairs)
+    for pair in pairs:
+        np.testing.assert_allclose(found[pair], queries(model).project_many([pair])[0], rtol=1e-9, atol=1e-15)
 
 
 def test_few_pairs_are_walked_to_and_many_are_carried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,11 @@ def _add(block: FloatArray, told: FloatArray | None, part: slice, met: FloatArra
         block += told[:, part] @ met
 
 
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """The quotient, 0 where the whole is; not by way of 1 / whole, which is infinite where the whole is next to nothing."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
 class _Inner:
     """One region: its cliques' marginals, and how things travel in it."""
 
@@ -175,14 +180,13 @@ class _Inner:
         """P(thing | some states of the separator towards the root) of every thing."""
         root, things = self.region.nodes[0], self.region.things
         mass = self.mass(root, self.exit)
-        share = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
         for start in range(0, len(mass), self._step):
             part = slice(start, min(len(mass), start + self._step))
             for two, thing in enumerate(things):
                 if thing.home == root:
-                    yield part, two, self._from(root, self.exit, part, thing.names) * share[part]
+                    yield part, two, _share(self._from(root, self.exit, part, thing.names), mass[part])
             for two, met in self._sent(root, [(self.exit, part)], -1):
-                yield part, two, met * share[part]
+                yield part, two, _share(met, mass[part])
 
     def _batches(self, places: Sequence[int]) -> Iterator[list[tuple[int, slice]]]:
         """States of things that travel together, as many as may at a time."""
@@ -229,8 +233,7 @@ class _Inner:
 
     def _given(self, node: int, separator: Clique, values: FloatArray) -> FloatArray:
         """P(· | separator) in the place of P(separator, ·)."""
-        mass = self.mass(node, separator)[:, None]
-        return np.divide(values, mass, out=values, where=mass > 0)
+        return _share(values, self.mass(node, separator)[:, None])
 
     def _moved(self, node: int, values: FloatArray, one: Clique, two: Clique) -> FloatArray:
         """Σ P(two, one) values(one, ·) over the states of `one`: attributes that both have agree, block by block."""

@@ -20,9 +20,6 @@ from kagemusha.graphical.compiled import compiled
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _BYTES = np.uint64(0x0101010101010101)
-STOPS = 32
-"""Places on the way of an elimination from which others go on."""
-
 _S1, _S2, _S4, _S56 = (np.uint64(s) for s in (1, 2, 4, 56))
 
 
@@ -47,7 +44,7 @@ def _bit(vertex):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _members(masks, row, members):  # type: ignore[no-untyped-def]
+def members_of(masks, row, members):  # type: ignore[no-untyped-def]
     """Write the vertices of one mask and return how many there are."""
     count = 0
     for w in range(masks.shape[1]):
@@ -75,7 +72,8 @@ def _inside(masks, row, others, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _put(masks, row, others, to):  # type: ignore[no-untyped-def]
+def put(masks, row, others, to):  # type: ignore[no-untyped-def]
+    """Copy one mask."""
     # Arrays are copied in loops throughout: assigning a slice takes seconds to compile.
     for w in range(masks.shape[1]):
         others[to, w] = masks[row, w]
@@ -124,9 +122,10 @@ def _connect(near, missing, masks, row, members, count):  # type: ignore[no-unty
 
 
 @compiled()
-def _add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-untyped-def]
+def add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-untyped-def]
+    """Make a clique of one row of `masks`, in place."""
     members = np.empty(len(near), np.int64)
-    count = _members(masks, row, members)
+    count = members_of(masks, row, members)
     _connect(near, missing, masks, row, members, count)
     for k in range(count):
         cells[members[k]] = _product(near, members[k], sizes)
@@ -136,7 +135,7 @@ def _add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-unt
 def add_cliques(near, cells, missing, sizes, masks):  # type: ignore[no-untyped-def]
     """Make a clique of each row of `masks`, in place."""
     for row in range(len(masks)):
-        _add_clique(near, cells, missing, sizes, masks, row)
+        add_clique(near, cells, missing, sizes, masks, row)
 
 
 @compiled()
@@ -170,12 +169,12 @@ def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore
     order = np.empty(len(near), np.int64)
     for v in range(len(near)):
         order[v] = v
-    found, total, _ = _go_on(near, cells, missing, sizes, fill, most, cliques, order, len(near), 0, np.int64(0), 0.0)
+    found, total, _ = go_on(near, cells, missing, sizes, fill, most, cliques, order, len(near), 0, np.int64(0), 0.0)
     return found, total
 
 
 @compiled()
-def _go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until, found, total):  # type: ignore[no-untyped-def]
+def go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until, found, total):  # type: ignore[no-untyped-def]
     """Eliminate until so many vertices are left; also returns how many are, which is none if all lie in one clique."""
     members = np.empty(len(near), np.int64)
     while left > until:
@@ -190,7 +189,7 @@ def _go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until,
             if less:
                 at, v = k, u
         if not _inside(near, v, cliques, found):
-            _put(near, v, cliques, found)
+            put(near, v, cliques, found)
             found += 1
             total += cells[v]
             if total > most:
@@ -200,7 +199,7 @@ def _go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until,
             order[k] = order[k + 1]
         order[left] = v
         near[v, v >> 6] &= ~_bit(v)
-        count = _members(near, v, members)
+        count = members_of(near, v, members)
         near[v, v >> 6] |= _bit(v)
         if count == left:
             return found, total, 0
@@ -211,9 +210,10 @@ def _go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until,
 
 
 @compiled()
-def _copy(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[no-untyped-def]
+def copy_graph(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[no-untyped-def]
+    """Copy the three arrays of a graph."""
     for v in range(len(near)):
-        _put(near, v, near_to, v)
+        put(near, v, near_to, v)
         cells_to[v] = cells[v]
         missing_to[v] = missing[v]
 
@@ -225,7 +225,7 @@ def _fewest(near, cells, missing, sizes, most):  # type: ignore[no-untyped-def]
     cliques = np.empty(near.shape, np.uint64)
     fewest = np.inf
     for rule in range(2):
-        _copy(near, cells, missing, left, prices, lacking)
+        copy_graph(near, cells, missing, left, prices, lacking)
         count, total = eliminate(left, prices, lacking, sizes, rule == 1, min(most, fewest), cliques)
         if count >= 0:
             fewest = min(fewest, total)
@@ -238,66 +238,9 @@ def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: 
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
     for row in range(len(candidates)):
-        _copy(near, cells, missing, graph, prices, lacking)
-        _add_clique(graph, prices, lacking, sizes, candidates, row)
+        copy_graph(near, cells, missing, graph, prices, lacking)
+        add_clique(graph, prices, lacking, sizes, candidates, row)
         totals[row] = _fewest(graph, prices, lacking, sizes, np.inf)
-
-
-@compiled()
-def candidates_fit(near, cells, missing, sizes, candidates, most, fits):  # type: ignore[no-untyped-def]
-    """Whether the smallest tree with each candidate (a row) in it has at most `most` cells.
-
-    A new clique only adds to the `cells` of its own vertices. So by the rule of fewest cells everything goes as it does without the clique until
-    the first of them would go: it is done once for all candidates, and each starts from the last stop before that.
-    """
-    n = len(near)
-    stops = min(n, STOPS)
-    graphs, prices = np.empty((stops, n, near.shape[1]), np.uint64), np.empty((stops, n))
-    orders, place = np.empty((stops, n), np.int64), np.full(n, stops - 1)
-    lefts, founds, totals = np.zeros(stops, np.int64), np.zeros(stops, np.int64), np.zeros(stops)
-    graph, price, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    common, order = np.empty(near.shape, np.uint64), np.empty(n, np.int64)
-    _copy(near, cells, missing, graph, price, lacking)
-    for v in range(n):
-        order[v] = v
-    left, found, total, reached = n, np.int64(0), 0.0, 0
-    for stop in range(stops):
-        if left == 0:
-            break
-        reached = stop
-        _copy(graph, price, lacking, graphs[stop], prices[stop], lacking)
-        for v in range(n):
-            orders[stop, v] = order[v]
-        lefts[stop], founds[stop], totals[stop] = left, found, total
-        until = n - (stop + 1) * n // stops
-        found, total, now = _go_on(
-            graph, price, lacking, sizes, False, np.inf, common, order, left, until, found, total
-        )
-        for k in range(now, left):
-            place[order[k]] = stop
-        left = now
-
-    again, cliques = np.empty(near.shape, np.uint64), np.empty(near.shape, np.uint64)
-    members = np.empty(n, np.int64)
-    for row in range(len(candidates)):
-        stop = reached
-        for k in range(_members(candidates, row, members)):
-            stop = min(stop, place[members[k]])
-        _copy(graphs[stop], prices[stop], missing, graph, price, lacking)
-        _add_clique(graph, price, lacking, sizes, candidates, row)
-        for v in range(n):
-            order[v] = orders[stop, v]
-        for k in range(founds[stop]):
-            _put(common, k, cliques, k)
-        count, _, _ = _go_on(
-            graph, price, lacking, sizes, False, most, cliques, order, lefts[stop], 0, founds[stop], totals[stop]
-        )
-        fits[row] = count >= 0
-        if not fits[row]:  # the second rule only where the first does not do
-            _copy(near, cells, missing, again, price, lacking)
-            _add_clique(again, price, lacking, sizes, candidates, row)
-            count, _ = eliminate(again, price, lacking, sizes, True, most, cliques)
-            fits[row] = count >= 0
 
 
 @compiled()
@@ -305,9 +248,9 @@ def grow(near, cells, missing, sizes, mask, most):  # type: ignore[no-untyped-de
     """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then; says which."""
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    _copy(near, cells, missing, graph, prices, lacking)
+    copy_graph(near, cells, missing, graph, prices, lacking)
     add_cliques(graph, prices, lacking, sizes, mask)
     fits = _fewest(graph, prices, lacking, sizes, most) <= most
     if fits:
-        _copy(graph, prices, lacking, near, cells, missing)
+        copy_graph(graph, prices, lacking, near, cells, missing)
     return fits
