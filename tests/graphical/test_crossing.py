@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.graphical import MarkovField, crossing
-from kagemusha.graphical.crossing import crossing_pairs
+from kagemusha.graphical.crossing import better_together, crossing_pairs
 from kagemusha.graphical.queries import TreeQueries
+from kagemusha.graphical.regions import regions_of
 from kagemusha.schema.domain import Domain
 
 from .brute_force import CLIQUE_SETS, DOMAIN, joint, marginal, random_potentials
@@ -28,7 +29,6 @@ def queries(model: MarkovField) -> TreeQueries:
 def assert_right(model: MarkovField) -> None:
     _, table = joint(model.domain, model.potentials)
     found = crossing_pairs(model.tree, queries(model)._inside, across(model))
-    assert found is not None
     assert list(found) == across(model)
     for pair, got in found.items():
         np.testing.assert_allclose(got, marginal(model.domain, table, pair), rtol=1e-9, atol=1e-14)
@@ -54,7 +54,7 @@ def test_any_tree(sets: list[set[int]], sizes: list[int]) -> None:
         assert_right(MarkovField.build(domain, 1.0, potentials))
 
 
-def test_many_pairs_come_from_one_climb_and_are_those_of_single_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_pairs_come_together_and_are_those_of_single_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     domain = Domain(tuple(f"x{i}" for i in range(30)), tuple(rng.integers(2, 6, 30).tolist()))
     parents = [int(rng.integers(max(0, i - 4), i)) for i in range(1, 30)]
@@ -69,15 +69,51 @@ def test_many_pairs_come_from_one_climb_and_are_those_of_single_walks(monkeypatc
     assert not walks
 
 
-def test_wide_separators_are_left_to_single_walks(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain = Domain(tuple("abcde"), (2, 30, 30, 2, 2))
-    cliques = [("a", "b", "c"), ("b", "c", "d"), ("b", "c", "e")]
-    model = MarkovField.build(domain, 1.0, random_potentials(cliques, 1.0, 1, domain))
-    monkeypatch.setattr(crossing, "MOST_CELLS", 1000)
-    assert across(model) == [("a", "d"), ("a", "e"), ("d", "e")]
-    assert crossing_pairs(model.tree, queries(model)._inside, across(model)) is None
-    _, table = joint(domain, model.potentials)
-    np.testing.assert_allclose(model.project(("a", "e")), marginal(domain, table, ("a", "e")), rtol=1e-9)
+WIDE = [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e"), ("c", "e", "f"), ("f", "g"), ("f", "h")]
+
+
+@pytest.mark.parametrize("some", [1, 40, 1 << 22])
+def test_things_are_carried_over_wide_separators_a_few_states_at_a_time(
+    some: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Separators of 20 to 25 states before one column each: one region; a hub of narrow ones: cut off."""
+    domain = Domain(tuple("abcdefgh"), (4, 5, 5, 4, 5, 2, 3, 3))
+    model = MarkovField.build(domain, 1.0, random_potentials(WIDE, 1.0, 1, domain))
+    regions, rows = regions_of(model.tree, domain.names)
+    assert max(len(region.nodes) for region in regions) >= 3
+    assert len(regions) > 1
+    assert sorted(row.stop - row.start for row in rows.values()) == sorted(domain.sizes)
+    monkeypatch.setattr(crossing, "CARRIED_CELLS", some)
+    assert_right(model)
+
+
+def test_states_that_hardly_ever_occur_are_no_trouble() -> None:
+    """Their share of the rest is a quotient of two numbers next to nothing."""
+    domain = Domain(tuple("abcdefgh"), (30,) * 8)
+    potentials = {pair: np.zeros((30, 30)) for pair in pairwise(domain.names)}
+    for name in ("c", "d", "f"):
+        potentials[name,] = np.append(np.zeros(29), -707.5)
+    model = MarkovField.build(domain, 1.0, potentials)
+    assert 0 < model.project(("c",)).min() < 1 / np.finfo(float).max
+    pairs = across(model)
+    found = crossing_pairs(model.tree, queries(model)._inside, pairs)
+    for pair in pairs:
+        np.testing.assert_allclose(found[pair], queries(model).project_many([pair])[0], rtol=1e-9, atol=1e-15)
+
+
+def test_few_pairs_are_walked_to_and_many_are_carried(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain(tuple(f"c{i}" for i in range(12)), (3,) * 12)
+    model = MarkovField.build(
+        domain, 1.0, random_potentials([(f"c{i}", f"c{i + 1}") for i in range(11)], 1.0, 0, domain)
+    )
+    pairs = across(model)
+    assert better_together(model.tree, pairs)
+    assert not better_together(model.tree, pairs[:5])
+    monkeypatch.setattr(crossing, "PRODUCTS_A_CELL", 0)
+    assert not better_together(model.tree, pairs)
+    monkeypatch.setattr(crossing, "WALKED_CELLS", 8)  # cliques of nine cells are too large to walk through
+    assert better_together(model.tree, pairs[:1])
+    assert not better_together(model.tree, [])
 
 
 def test_pairs_beyond_reach_are_counted_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +124,7 @@ def test_pairs_beyond_reach_are_counted_from_rows(monkeypatch: pytest.MonkeyPatc
     )
     pairs = [("c0", "c1"), ("c0", "c3"), ("c0", "c29"), ("c29", "c2"), ("c5",)]
     exact = model.project_many(pairs)
-    monkeypatch.setattr("kagemusha.graphical.crossing.MOST_WALKED", 200)
+    monkeypatch.setattr(crossing, "MOST_WALKED", 200)
     soon = model.project_soon(pairs)
     assert [np.array_equal(a, b) for a, b in zip(exact, soon, strict=True)] == [True, True, False, False, True]
     for one, two in zip(exact, soon, strict=True):

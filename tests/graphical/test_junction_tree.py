@@ -137,10 +137,14 @@ def test_a_growing_tree_takes_what_candidate_cells_allows(columns, limit):
 
 @pytest.mark.parametrize("limit", [0, 60.5, 200, 1000, 10**5, 2.0**70])
 @pytest.mark.parametrize("columns", [1, 2, 6, 12, 70])
-def test_candidates_within_a_limit_are_those_whose_cells_are(columns, limit):
+@pytest.mark.parametrize("kind", ["dense", "a tree"])
+def test_candidates_within_a_limit_are_those_whose_cells_are(columns, limit, kind):
+    """What their eliminations share is done once, and leads to the same answers as one elimination for each."""
     rng = np.random.default_rng(columns)
     domain = random_domain(columns, 6, rng)
     base, candidates = random_cliques(domain, columns, rng), random_cliques(domain, 60, rng)
+    if kind == "a tree":
+        base = [(domain.names[int(rng.integers(max(0, i - 5), i))], domain.names[i]) for i in range(1, columns)]
     expected = [cells <= limit for cells in candidate_cells(domain, base, candidates)]
     assert candidates_within(domain, base, candidates, limit) == expected
 

@@ -147,7 +147,7 @@ def test_a_clique_asked_for_by_name_must_fit() -> None:
     domain = Domain(("a", "b", "c"), (3000, 3000, 3000))
     with pytest.raises(ModelTooLarge, match="a, b, c"):
         AIM(workload=[["a", "b", "c"]]).plan(domain, BUDGET)
-    assert AIM(degree=3).plan(domain, BUDGET).cells <= AIM().max_cells
+    assert AIM(degree=3).plan(domain, BUDGET).cells <= AIM().max_cells(domain)
 
 
 def test_too_many_sets_are_refused() -> None:
@@ -211,3 +211,9 @@ def test_sizes_and_weights_of_candidates_are_what_they_stand_for() -> None:
     for limit in range(20, 130):
         held = Candidates.of(domain, workload, limit, explicit=False).cliques
         assert set(held) == {c for c in workload.closure() if tree_cells(domain, [c]) <= limit}
+
+
+def test_of_many_columns_the_tree_stays_smaller_in_proportion() -> None:
+    few, many = (Domain(tuple(f"c{i}" for i in range(d)), (4,) * d) for d in (32, 128))
+    assert AIM().max_cells(few) == 10_000_000 == 4 * AIM().max_cells(many)
+    assert AIM().plan(many, BUDGET).cells <= AIM().max_cells(many)

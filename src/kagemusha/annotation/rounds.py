@@ -99,7 +99,8 @@ class Rounds:
 
     def _open(self) -> list[Clique]:
         spent = self.curator.spent
-        fitting = self._candidates.fitting([m.clique for m in self.measured], max(spent, 0.1) * self.aim.max_cells)
+        room = max(spent, 0.1) * self._candidates.max_cells
+        fitting = self._candidates.fitting([m.clique for m in self.measured], room)
         pairs: list[Clique] = [clique for clique in fitting if len(clique) == 2]
         return pairs or fitting
 

@@ -1,163 +1,254 @@
 """Tables of many pairs of attributes that share no clique, all at once.
 
-Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree is climbed once,
-with one matrix a clique: P(code | separator) of every attribute behind it, one row a code. Two attributes meet at the clique where
-their branches do, and all that meet there come out of one product of matrices. Attributes are numbered branch by branch, so
-that what lies behind a clique is one run of rows.
+Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree falls into regions,
+cut at separators that have no more states than there are codes behind them. A region sees what lies behind a cut as one thing: the
+separator, and P(code | separator) of all codes behind it, which was worked out before. Within a region every thing (an attribute or such a
+separator) is carried once through its cliques, and meets the others where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations, groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, combinations_with_replacement, groupby
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.junction_tree import JunctionTree
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.graphical.regions import Region, regions_of
+from kagemusha.schema.domain import Clique
 
 Parts = Callable[[int, Sequence[Clique]], Sequence[FloatArray]]
 """Marginals of a tree clique over some sets of its attributes (in domain order)."""
 
-MOST_CELLS = 1 << 20
-"""Matrices of this size are always made; larger ones only if the answer is as large itself."""
+CARRIED_CELLS = 1 << 22
+"""Cells that are carried over a separator at a time (32 MiB)."""
 
 MOST_WALKED = 1 << 27
 """Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take seconds."""
 
+MOST_CARRIED = 1 << 29
+"""Products that take about a second."""
 
-def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray] | None:
-    """P(a, b) of each pair that lies in no clique of the tree; None where separators make other ways cheaper."""
-    layout = _Layout(tree)
-    if not _fits(layout, tree, pairs):
-        return None
-    joint = _joint(tree, layout, parts)
-    return {(a, b): joint[layout.rows[a], layout.rows[b]].copy() for a, b in pairs}
+WALKED_CELLS = 1 << 19
+"""Through a larger clique there are no walks: they lay it out several times over."""
+
+CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 8
+"""A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
+
+
+def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) -> dict[Clique, FloatArray]:
+    """P(a, b) of each pair that lies in no clique of the tree."""
+    regions, rows = regions_of(tree, {name for pair in pairs for name in pair})
+    joint = np.zeros((regions[0].rows.stop,) * 2)
+    behind: dict[int, FloatArray] = {}
+    for at in range(len(regions) - 1, -1, -1):
+        inner = _Inner(tree, regions[at], parts)
+        things = inner.region.things
+        told = [np.concatenate([behind[other] for other in thing.behind]) if thing.behind else None for thing in things]
+        for thing, codes in zip(things, told, strict=True):
+            if codes is not None:
+                mass, end = inner.mass(thing.home, thing.names), 0
+                for other in thing.behind:
+                    end, mine = end + len(behind[other]), regions[other].rows
+                    joint[mine, mine.stop : thing.rows.stop] = (behind.pop(other) * mass) @ codes[end:].T
+        for one, part, two, met in inner.meetings():
+            _add(joint[things[one].rows, things[two].rows], told[one], part, _codes(told[two], met).T)
+        if at:
+            behind[at] = np.empty((_length(regions[at].rows), tree.domain.cells(inner.exit)))
+            for part, two, met in inner.given_exit():
+                start = things[two].rows.start - regions[at].rows.start
+                behind[at][start : start + _length(things[two].rows), part] = _codes(told[two], met)
+    joint += joint.T  # every pair was written once, on one side of the diagonal
+    return {(a, b): joint[rows[a], rows[b]].copy() for a, b in pairs}
+
+
+def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
+    """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique, or walks take too much memory."""
+    if pairs and max(tree.clique_cells) > WALKED_CELLS:
+        return True
+    if len(pairs) <= len(tree.cliques):
+        return False
+    steps = np.array(tree.clique_cells) + CELLS_A_STEP
+    return _carried(tree, pairs) <= PRODUCTS_A_CELL * float(_walked(tree, pairs, steps).sum())
 
 
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
-    """Those of the pairs that share no clique whose tables take seconds: all that come out of one climb, or the shortest walks."""
-    if not pairs or (len(pairs) > len(tree.cliques) and _fits(_Layout(tree), tree, pairs)):
+    """Those of the pairs that share no clique whose tables take seconds: all if that is soon done together, or the shortest walks."""
+    if not pairs or (len(pairs) > len(tree.cliques) and _carried(tree, pairs) <= MOST_CARRIED):
         return list(pairs)
-    sides = branches(tree)
-    first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
-    walked = np.array(tree.clique_cells) @ (np.abs(first - second) == 2)
+    walked = _walked(tree, pairs, np.array(tree.clique_cells))
     order = np.argsort(walked, kind="stable")
     chosen = order[np.cumsum(walked[order]) <= MOST_WALKED]
     return [pairs[i] for i in np.sort(chosen)]
 
 
-def _fits(layout: _Layout, tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
-    return layout.cells <= max(MOST_CELLS, 3 * sum(map(tree.domain.cells, pairs)))
+def _walked(tree: JunctionTree, pairs: Sequence[Clique], steps: IntArray) -> IntArray:
+    """For each pair, what the cliques between its columns take, one step each."""
+    sides = branches(tree)
+    first, second = (sides[:, [tree.domain.axis(pair[end]) for pair in pairs]] for end in (0, 1))
+    return np.asarray(steps @ (np.abs(first - second) == 2))
 
 
-class _Layout:
-    """Rows of every attribute and of every branch, children with the same separator next to each other."""
-
-    def __init__(self, tree: JunctionTree) -> None:
-        self.groups: list[list[tuple[Clique, list[int]]]] = []
-        for node, near in enumerate(tree.neighbours):
-            children = sorted((c for c in near if tree.parents[c] == node), key=lambda c: (tree.separators[c], c))
-            self.groups.append([(s, list(g)) for s, g in groupby(children, key=tree.separators.__getitem__)])
-        self.rows: dict[str, slice] = {}
-        self.branch: list[slice] = [slice(0)] * len(tree.cliques)
-        self.order: list[int] = []
-        end, waiting = 0, [(0, False)]
-        starts = [0] * len(tree.cliques)
-        while waiting:  # a list instead of recursion: a chain of cliques may be as long as the table is wide
-            node, done = waiting.pop()
-            if done:
-                self.branch[node] = slice(starts[node], end)
-                self.order.append(node)
-                continue
-            starts[node] = end
-            for name in tree.cliques[node]:
-                if name not in tree.separators[node]:
-                    self.rows[name] = slice(end, end + tree.domain.size(name))
-                    end += tree.domain.size(name)
-            waiting.append((node, True))
-            waiting += [(child, False) for _, group in reversed(self.groups[node]) for child in reversed(group)]
-        self.size = end
-        self.cells = self._cells(tree)
-
-    def _cells(self, tree: JunctionTree) -> int:
-        """Cells of all matrices together."""
-        size = tree.domain.cells
-        behind = sum((b.stop - b.start) * size(s) for b, s in zip(self.branch[1:], tree.separators[1:], strict=True))
-        between = 0
-        for node, groups in enumerate(self.groups):
-            separators = [tree.separators[node], *(s for s, _ in groups)] if groups else []
-            between += sum(size(one) * size(two) for one, two in combinations(separators, 2))
-        return int(self.size**2 + behind + between)
+def _carried(tree: JunctionTree, pairs: Sequence[Clique]) -> int:
+    """Products if every thing of each region is carried through all of its cliques."""
+    regions, _ = regions_of(tree, {name for pair in pairs for name in pair})
+    cells = tree.domain.cells
+    return sum(
+        sum(cells(thing.names) for thing in region.things) * sum(tree.clique_cells[node] for node in region.nodes)
+        for region in regions
+    )
 
 
-def _joint(tree: JunctionTree, layout: _Layout, parts: Parts) -> FloatArray:
-    """P(a, b) for all codes of attributes that share no clique; 0 for those that do."""
-    joint = np.zeros((layout.size, layout.size))
-    behind: dict[int, FloatArray] = {}
-    for node in layout.order:
-        table = _Node(tree, node, layout, parts)
-        stacked = []
-        for separator, group in layout.groups[node]:
-            branches = [behind.pop(child) for child in group]
-            mass = table(separator, ())[:, 0]
-            rows = slice(layout.branch[group[0]].start, layout.branch[group[-1]].stop)
-            values = np.concatenate(branches)
-            stacked.append((separator, rows, values))
-            for child, branch in zip(group[:-1], branches, strict=False):
-                stop = layout.branch[child].stop
-                joint[layout.branch[child], stop : rows.stop] = (branch * mass) @ values[stop - rows.start :].T
-            for name in tree.cliques[node]:
-                if name not in separator:
-                    joint[layout.rows[name], rows] = table((name,), separator) @ values.T
-        for (one, first, left), (two, second, right) in combinations(stacked, 2):
-            joint[first, second] = (left @ table(one, two)) @ right.T
-        if node:
-            behind[node] = table.given(tree.separators[node], stacked)
-    # every pair was written once, on one side of the diagonal
-    return joint + joint.T
+def _length(rows: slice) -> int:
+    return int(rows.stop - rows.start)
 
 
-class _Node:
-    """The marginals of one clique that its matrices are made of, all asked for at once."""
-
-    def __init__(self, tree: JunctionTree, node: int, layout: _Layout, parts: Parts) -> None:
-        clique, exit_ = tree.cliques[node], tree.separators[node]
-        self._domain = tree.domain
-        self._new = [name for name in clique if name not in exit_]
-        separators = [s for s, _ in layout.groups[node]]
-        asked: list[tuple[Clique, Clique]] = [(s, (name,)) for s in separators for name in clique if name not in s]
-        asked += [(s, ()) for s in separators]
-        asked += combinations(separators, 2)
-        if node:
-            asked += ((exit_, other) for other in ((), *((name,) for name in self._new), *separators))
-        wanted = list(dict.fromkeys(tree.domain.canonical([*one, *two]) for one, two in asked))
-        self._tables = dict(zip(wanted, parts(node, wanted), strict=True))
-
-    def __call__(self, one: Clique, two: Clique) -> FloatArray:
-        """P(one, two) as a matrix; attributes that both name agree."""
-        union = self._domain.canonical([*one, *two])
-        return _matrix(self._domain, union, self._tables[union], one, two)
-
-    def given(self, exit_: Clique, stacked: Sequence[tuple[Clique, slice, FloatArray]]) -> FloatArray:
-        """P(code | separator) of all that lies behind the clique's separator, in the order of the rows."""
-        mass = self(exit_, ())[:, 0]
-        share = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        found = [self((name,), exit_) for name in self._new]
-        found += [values @ self(separator, exit_) for separator, _, values in stacked]
-        return np.asarray(np.concatenate(found) * share)
+def _codes(told: FloatArray | None, units: FloatArray) -> FloatArray:
+    """A row a code from a row a unit, which is a code itself or a state of a separator."""
+    return units if told is None else told @ units
 
 
-def _matrix(domain: Domain, union: Clique, table: FloatArray, one: Clique, two: Clique) -> FloatArray:
-    rows, columns = domain.cells(one), domain.cells(two)
-    if len(union) == len(one) + len(two):
-        return table.transpose([union.index(name) for name in (*one, *two)]).reshape(rows, columns)
-    codes = dict(zip(union, np.indices(table.shape).reshape(len(union), -1), strict=True))
-    out = np.zeros((rows, columns))
-    at = (np.ravel_multi_index(tuple(codes[n] for n in names), domain.shape(names)) for names in (one, two))
-    out[tuple(at)] = table.ravel()
-    return out
+def _add(block: FloatArray, told: FloatArray | None, part: slice, met: FloatArray) -> None:
+    """The same for some of the units, into the rows of their codes."""
+    if told is None:
+        block[part] = met
+    else:
+        block += told[:, part] @ met
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """The quotient, 0 where the whole is; not by way of 1 / whole, which is infinite where the whole is next to nothing."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+class _Inner:
+    """One region: its cliques' marginals, and how things travel in it."""
+
+    def __init__(self, tree: JunctionTree, region: Region, parts: Parts) -> None:
+        self.region = region
+        self._domain, self.exit = tree.domain, tree.separators[region.nodes[0]]
+        inside = set(region.nodes)
+        self._near = {n: [v for v in tree.neighbours[n] if v in inside] for n in region.nodes}
+        self._separators = {
+            (u, v): tree.separators[max(u, v)] for u in region.nodes for v in self._near[u]
+        }  # parents come before children
+        self._tables: dict[int, Mapping[Clique, FloatArray]] = {}
+        for node in region.nodes:
+            sets = [thing.names for thing in region.things if thing.home == node]
+            sets += [self._separators[node, v] for v in self._near[node]]
+            sets += [self.exit] if node == region.nodes[0] else []
+            wanted = list(
+                dict.fromkeys(tree.domain.canonical({*a, *b}) for a, b in combinations_with_replacement(sets, 2))
+            )
+            self._tables[node] = dict(zip(wanted, parts(node, wanted), strict=True))
+        self._last = self._furthest(tree)
+        widest = max(map(tree.domain.cells, self._separators.values()), default=1)
+        self._step = max(1, CARRIED_CELLS // widest)
+
+    def _furthest(self, tree: JunctionTree) -> dict[tuple[int, int], int]:
+        """The last thing beyond each step from clique to clique."""
+        things = self.region.things
+        below: dict[int, set[int]] = {n: {k for k, t in enumerate(things) if t.home == n} for n in self.region.nodes}
+        for node in reversed(self.region.nodes[1:]):
+            below[tree.parents[node]] |= below[node]
+        last = {}
+        for node in self.region.nodes[1:]:
+            last[tree.parents[node], node] = max(below[node], default=-1)
+            last[node, tree.parents[node]] = max(set(range(len(things))) - below[node], default=-1)
+        return last
+
+    def mass(self, node: int, names: Clique) -> FloatArray:
+        """P of each state of a set that is at home in a clique."""
+        return self._tables[node][names].ravel()
+
+    def meetings(self) -> Iterator[tuple[int, slice, int, FloatArray]]:
+        """P(other thing, some states of a thing) of every two, the second one later: things by their places."""
+        things = self.region.things
+        for home, members in groupby(range(len(things)), key=lambda k: things[k].home):
+            here = list(members)
+            for one, two in combinations(here, 2):
+                yield one, slice(None), two, self._from(home, things[one].names, slice(None), things[two].names)
+            for batch in self._batches(here):
+                for two, met in self._sent(home, [(things[one].names, part) for one, part in batch], here[0]):
+                    end = 0
+                    for one, part in batch:
+                        start, end = end, end + _length(part)
+                        yield one, part, two, met[:, start:end]
+
+    def given_exit(self) -> Iterator[tuple[slice, int, FloatArray]]:
+        """P(thing | some states of the separator towards the root) of every thing."""
+        root, things = self.region.nodes[0], self.region.things
+        mass = self.mass(root, self.exit)
+        for start in range(0, len(mass), self._step):
+            part = slice(start, min(len(mass), start + self._step))
+            for two, thing in enumerate(things):
+                if thing.home == root:
+                    yield part, two, _share(self._from(root, self.exit, part, thing.names), mass[part])
+            for two, met in self._sent(root, [(self.exit, part)], -1):
+                yield part, two, _share(met, mass[part])
+
+    def _batches(self, places: Sequence[int]) -> Iterator[list[tuple[int, slice]]]:
+        """States of things that travel together, as many as may at a time."""
+        batch: list[tuple[int, slice]] = []
+        room = self._step
+        for place in places:
+            states, start = self._domain.cells(self.region.things[place].names), 0
+            while start < states:
+                part = slice(start, min(states, start + room))
+                batch.append((place, part))
+                room -= _length(part)
+                start = part.stop
+                if not room:
+                    yield batch
+                    batch, room = [], self._step
+        if batch:
+            yield batch
+
+    def _sent(self, home: int, sets: Sequence[tuple[Clique, slice]], after: int) -> Iterator[tuple[int, FloatArray]]:
+        """P(thing, states of sets at home) of every thing elsewhere after this place: one column a state, from clique to clique."""
+        things = self.region.things
+        waiting = []
+        for next_ in self._near[home]:
+            if self._last[home, next_] > after:
+                separator = self._separators[home, next_]
+                values = np.concatenate([self._from(home, names, part, separator) for names, part in sets], axis=1)
+                waiting.append((next_, home, self._given(home, separator, values)))
+        while waiting:
+            node, before, values = waiting.pop()
+            entry = self._separators[before, node]
+            for two, thing in enumerate(things):
+                if thing.home == node and two > after:
+                    yield two, self._moved(node, values, entry, thing.names)
+            for next_ in self._near[node]:
+                if next_ != before and self._last[node, next_] > after:
+                    separator = self._separators[node, next_]
+                    moved = self._moved(node, values, entry, separator)
+                    waiting.append((next_, node, self._given(node, separator, moved)))
+
+    def _from(self, home: int, names: Clique, part: slice, to: Clique) -> FloatArray:
+        """P(to, some states of names): a column a state."""
+        states = np.eye(self._domain.cells(names))[:, part]
+        return self._moved(home, states, names, to)
+
+    def _given(self, node: int, separator: Clique, values: FloatArray) -> FloatArray:
+        """P(· | separator) in the place of P(separator, ·)."""
+        return _share(values, self.mass(node, separator)[:, None])
+
+    def _moved(self, node: int, values: FloatArray, one: Clique, two: Clique) -> FloatArray:
+        """Σ P(two, one) values(one, ·) over the states of `one`: attributes that both have agree, block by block."""
+        domain, columns = self._domain, values.shape[1]
+        both = tuple(name for name in one if name in two)
+        first, second = (tuple(name for name in names if name not in both) for names in (one, two))
+        union = domain.canonical((*both, *first, *second))
+        table = self._tables[node][union].transpose([union.index(name) for name in (*both, *second, *first)])
+        axes = [one.index(name) for name in (*both, *first)]
+        blocks = values.reshape(*domain.shape(one), columns).transpose(*axes, len(one))
+        shape = [domain.cells(part) for part in (both, second, first)]
+        met = table.reshape(shape) @ blocks.reshape(shape[0], shape[2], columns)
+        order = [(*both, *second).index(name) for name in two]
+        cells = met.reshape(*domain.shape(both), *domain.shape(second), columns)
+        return np.ascontiguousarray(cells.transpose(*order, len(two)).reshape(-1, columns))
 
 
 def branches(tree: JunctionTree) -> IntArray:

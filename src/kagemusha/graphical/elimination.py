@@ -44,7 +44,7 @@ def _bit(vertex):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _members(masks, row, members):  # type: ignore[no-untyped-def]
+def members_of(masks, row, members):  # type: ignore[no-untyped-def]
     """Write the vertices of one mask and return how many there are."""
     count = 0
     for w in range(masks.shape[1]):
@@ -58,8 +58,11 @@ def _members(masks, row, members):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _inside(masks, row, others, count):  # type: ignore[no-untyped-def]
-    """Whether one mask lies inside one of the first `count` others."""
+    """Whether the neighbourhood of a vertex lies inside one of the first `count` others."""
+    word, own = row >> 6, _bit(row)
     for k in range(count - 1, -1, -1):
+        if others[k, word] & own == _ZERO:
+            continue
         w = 0
         while w < masks.shape[1] and masks[row, w] & ~others[k, w] == _ZERO:
             w += 1
@@ -69,7 +72,8 @@ def _inside(masks, row, others, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _put(masks, row, others, to):  # type: ignore[no-untyped-def]
+def put(masks, row, others, to):  # type: ignore[no-untyped-def]
+    """Copy one mask."""
     # Arrays are copied in loops throughout: assigning a slice takes seconds to compile.
     for w in range(masks.shape[1]):
         others[to, w] = masks[row, w]
@@ -118,9 +122,10 @@ def _connect(near, missing, masks, row, members, count):  # type: ignore[no-unty
 
 
 @compiled()
-def _add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-untyped-def]
+def add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-untyped-def]
+    """Make a clique of one row of `masks`, in place."""
     members = np.empty(len(near), np.int64)
-    count = _members(masks, row, members)
+    count = members_of(masks, row, members)
     _connect(near, missing, masks, row, members, count)
     for k in range(count):
         cells[members[k]] = _product(near, members[k], sizes)
@@ -130,7 +135,7 @@ def _add_clique(near, cells, missing, sizes, masks, row):  # type: ignore[no-unt
 def add_cliques(near, cells, missing, sizes, masks):  # type: ignore[no-untyped-def]
     """Make a clique of each row of `masks`, in place."""
     for row in range(len(masks)):
-        _add_clique(near, cells, missing, sizes, masks, row)
+        add_clique(near, cells, missing, sizes, masks, row)
 
 
 @compiled()
@@ -161,13 +166,18 @@ def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore
     With `fill` the vertex with the least `(missing, cells)` goes first, else the one with the fewest `cells`. The
     graph is used up.
     """
-    left = len(near)
-    order = np.empty(left, np.int64)
-    for v in range(left):
+    order = np.empty(len(near), np.int64)
+    for v in range(len(near)):
         order[v] = v
-    members = np.empty(left, np.int64)
-    found, total = np.int64(0), 0.0  # a plain 0 has a type of its own, and everything is compiled once more for it
-    while left > 0:
+    found, total, _ = go_on(near, cells, missing, sizes, fill, most, cliques, order, len(near), 0, np.int64(0), 0.0)
+    return found, total
+
+
+@compiled()
+def go_on(near, cells, missing, sizes, fill, most, cliques, order, left, until, found, total):  # type: ignore[no-untyped-def]
+    """Eliminate until so many vertices are left; also returns how many are, which is none if all lie in one clique."""
+    members = np.empty(len(near), np.int64)
+    while left > until:
         at = 0
         v = order[0]
         for k in range(1, left):
@@ -179,29 +189,31 @@ def eliminate(near, cells, missing, sizes, fill, most, cliques):  # type: ignore
             if less:
                 at, v = k, u
         if not _inside(near, v, cliques, found):
-            _put(near, v, cliques, found)
+            put(near, v, cliques, found)
             found += 1
             total += cells[v]
             if total > most:
-                return -1, total
+                return np.int64(-1), total, left
         left -= 1
         for k in range(at, left):
             order[k] = order[k + 1]
+        order[left] = v
         near[v, v >> 6] &= ~_bit(v)
-        count = _members(near, v, members)
+        count = members_of(near, v, members)
         near[v, v >> 6] |= _bit(v)
         if count == left:
-            break  # all that is left lies in this clique
+            return found, total, 0
         _remove(near, missing, v, members, count, fill)
         for k in range(count):
             cells[members[k]] = _product(near, members[k], sizes)
-    return found, total
+    return found, total, left
 
 
 @compiled()
-def _copy(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[no-untyped-def]
+def copy_graph(near, cells, missing, near_to, cells_to, missing_to):  # type: ignore[no-untyped-def]
+    """Copy the three arrays of a graph."""
     for v in range(len(near)):
-        _put(near, v, near_to, v)
+        put(near, v, near_to, v)
         cells_to[v] = cells[v]
         missing_to[v] = missing[v]
 
@@ -213,7 +225,7 @@ def _fewest(near, cells, missing, sizes, most):  # type: ignore[no-untyped-def]
     cliques = np.empty(near.shape, np.uint64)
     fewest = np.inf
     for rule in range(2):
-        _copy(near, cells, missing, left, prices, lacking)
+        copy_graph(near, cells, missing, left, prices, lacking)
         count, total = eliminate(left, prices, lacking, sizes, rule == 1, min(most, fewest), cliques)
         if count >= 0:
             fewest = min(fewest, total)
@@ -226,28 +238,9 @@ def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: 
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
     for row in range(len(candidates)):
-        _copy(near, cells, missing, graph, prices, lacking)
-        _add_clique(graph, prices, lacking, sizes, candidates, row)
+        copy_graph(near, cells, missing, graph, prices, lacking)
+        add_clique(graph, prices, lacking, sizes, candidates, row)
         totals[row] = _fewest(graph, prices, lacking, sizes, np.inf)
-
-
-@compiled()
-def candidates_fit(near, cells, missing, sizes, candidates, most, fits):  # type: ignore[no-untyped-def]
-    """Whether the smallest tree with each candidate (a row) in it has at most `most` cells."""
-    n = len(near)
-    graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    left, prices_left, lacking_left = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    cliques = np.empty(near.shape, np.uint64)
-    for row in range(len(candidates)):
-        _copy(near, cells, missing, graph, prices, lacking)
-        _add_clique(graph, prices, lacking, sizes, candidates, row)
-        fits[row] = False
-        for rule in range(2):  # the second rule only where the first does not do
-            _copy(graph, prices, lacking, left, prices_left, lacking_left)
-            count, _ = eliminate(left, prices_left, lacking_left, sizes, rule == 1, most, cliques)
-            if count >= 0:
-                fits[row] = True
-                break
 
 
 @compiled()
@@ -255,9 +248,9 @@ def grow(near, cells, missing, sizes, mask, most):  # type: ignore[no-untyped-de
     """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then; says which."""
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
-    _copy(near, cells, missing, graph, prices, lacking)
+    copy_graph(near, cells, missing, graph, prices, lacking)
     add_cliques(graph, prices, lacking, sizes, mask)
     fits = _fewest(graph, prices, lacking, sizes, most) <= most
     if fits:
-        _copy(graph, prices, lacking, near, cells, missing)
+        copy_graph(graph, prices, lacking, near, cells, missing)
     return fits

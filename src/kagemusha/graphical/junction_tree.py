@@ -129,7 +129,7 @@ def candidates_within(
     domain: Domain, base: Iterable[Iterable[str]], candidates: Sequence[Iterable[str]], limit: float
 ) -> list[bool]:
     """For each candidate, whether the tree of ``base + [candidate]`` has at most `limit` cells: `candidate_cells` in less time."""
-    from kagemusha.graphical.elimination import candidates_fit
+    from kagemusha.graphical.candidate_trees import candidates_fit
 
     base = [tuple(clique) for clique in base]
     added = [tuple(candidate) for candidate in candidates]

@@ -1,7 +1,7 @@
 """Marginals of many cliques at once, from the calibrated tables of a junction tree.
 
 Cliques inside a tree clique are summed out of it together, in one compiled program if it is large. Many pairs across
-cliques come out of one climb of the tree (`crossing`). The others come from messages along the tree: P(attributes behind
+cliques are worked out together (`crossing`). The others come from messages along the tree: P(attributes behind
 an edge | separator), each computed once and shared by every query that needs it. What is kept for later queries is
 bounded; beyond that a table lives until it is used once.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.graphical.belief_propagation import scatter
-from kagemusha.graphical.crossing import crossing_pairs
+from kagemusha.graphical.crossing import better_together, crossing_pairs
 from kagemusha.graphical.junction_tree import JunctionTree
 from kagemusha.graphical.program import ProgramWriter
 from kagemusha.schema.domain import Clique, Domain
@@ -117,8 +117,8 @@ class TreeQueries:
             host = self._tree.host(clique)
             (across if host is None else by_host.setdefault(host, [])).append(clique)
         pairs = [clique for clique in across if len(clique) == 2]
-        if len(pairs) > len(self._tree.cliques):
-            found |= crossing_pairs(self._tree, self._inside, pairs) or {}
+        if better_together(self._tree, pairs):
+            found |= crossing_pairs(self._tree, self._inside, pairs)
         found |= {clique: self._across(clique).values for clique in across if clique not in found}
         for host, members in by_host.items():
             found.update(zip(members, self._inside(host, members), strict=True))

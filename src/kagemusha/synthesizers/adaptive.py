@@ -29,6 +29,10 @@ ROUND_WORK, LAST_WORK = 3e7, 3e8
 FEWEST = 60.0
 """Passes of a round, however large its model."""
 
+WIDE = 32
+"""Tables of more columns get a junction tree that is smaller in proportion: what a round expects of all pairs takes as many products
+as the tree has cells, times the codes of all columns."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Synthesizer):
@@ -37,7 +41,7 @@ class Adaptive(Synthesizer):
     `degree` k asks for all k-way marginals (or name them in `workload`, with weights if it is a mapping); `target`
     is a column whose sets count `emphasis` times. `rounds` is T, 16 for each column unless given: it sets how small
     the first steps are, never how much is spent. `init` measures every column first. The junction tree stays below
-    `max_megabytes`, early rounds below their share of it.
+    `max_megabytes` (of more than 32 columns: below 32 / columns of it), early rounds below their share of it.
     """
 
     degree: int = 2
@@ -56,10 +60,9 @@ class Adaptive(Synthesizer):
         if not self.max_megabytes > 0:
             raise UsageError(f"max_megabytes must be greater than 0, got {self.max_megabytes}")
 
-    @property
-    def max_cells(self) -> int:
-        """Cells of the largest junction tree allowed, at eight bytes a cell."""
-        return int(self.max_megabytes * 1e6 / 8)
+    def max_cells(self, domain: Domain) -> int:
+        """Cells of the largest junction tree allowed, at eight bytes a cell; fewer if the columns are many."""
+        return int(self.max_megabytes * 1e6 / 8 * min(1.0, WIDE / max(1, len(domain))))
 
     @property
     def power(self) -> int:
@@ -69,12 +72,12 @@ class Adaptive(Synthesizer):
     def candidates(self, domain: Domain) -> Candidates:
         """Everything a round may measure; raises `ModelTooLarge` from the declared domain alone."""
         workload = workload_of(domain, self.workload, self.degree, self.target, self.emphasis)
-        return Candidates.of(domain, workload, self.max_cells, explicit=self.workload is not None)
+        return Candidates.of(domain, workload, self.max_cells(domain), explicit=self.workload is not None)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone; raises what `build` would raise, before anything is spent."""
         candidates = self.candidates(domain)
-        cells = min(self.max_cells, tree_cells(domain, candidates.cliques))
+        cells = min(self.max_cells(domain), tree_cells(domain, candidates.cliques))
         start = self.start_share(domain)
         # seen in tables whose columns all depend on each other; the model is half its largest size on average
         rounds = 6 * len(domain)
@@ -82,7 +85,8 @@ class Adaptive(Synthesizer):
         return Plan(
             [("one-way marginals", start), ("selection", SELECT * (1 - start)), ("measurement", MEASURE * (1 - start))],
             cells,
-            1.0 + 5e-9 * passes + 3e-4 * rounds * len(candidates.cliques),
+            # in a round every candidate is looked at, and carried through the tree
+            1.0 + 5e-9 * passes + rounds * (6e-5 * len(candidates.cliques) + 2.5e-9 * len(domain) * cells),
             error=noise_of_pairs(
                 domain, [c for c in candidates.cliques if len(c) == 2], budget, self.accounting, MEASURE * (1 - start)
             ),
@@ -119,7 +123,7 @@ class Adaptive(Synthesizer):
         """The field closest to what was measured, starting from the one before; uniform where nothing was measured."""
         domain, rows = curator.domain, curator.public_rows()
         if not measured:
-            return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells)
+            return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells(domain))
         passes = ROUND_WORK / tree_cells(domain, [m.clique for m in measured])
         # close to the minimum where that is cheap: a round that stopped short of it would seem to have moved little, and
         # anneal too soon
@@ -146,7 +150,7 @@ class Adaptive(Synthesizer):
             measurements_of(measured),
             total=curator.public_rows(),
             warm_start=before,
-            max_cells=self.max_cells,
+            max_cells=self.max_cells(curator.domain),
             max_steps=int(min(4000.0, passes)),
             # AIM is the least-squares fit; stopping before it (at the least estimated risk) helps on Adult, hurts on Bank
             stop_at_least_risk=False,

@@ -77,16 +77,16 @@ class AIM(Adaptive):
             spent = 1 - (curator.remaining - cost) / curator.total
 
             # select
-            open_now = candidates.fitting((m.clique for m in measured), spent * self.max_cells)
+            open_now = candidates.fitting((m.clique for m in measured), spent * candidates.max_cells)
             score = self._score(curator, candidates, open_now, model, MEASURE * cost)
-            clique = open_now[curator.choose(score, SELECT * cost)]
+            chosen = curator.choose(score, SELECT * cost)
+            clique, before = open_now[chosen], score.estimates[chosen]
 
             # measure
             noisy = curator.measure([clique], MEASURE * cost, mechanism=self.noise)[0]
             measured.append(noisy)
 
             # estimate
-            before = model.project(clique)
             model = (self.last_fit if last else self.refit)(curator, measured, model)
             change = float(np.abs(model.project(clique) - before).sum())
             expected = self._cell_error(curator, MEASURE * cost) * curator.domain.cells(clique)

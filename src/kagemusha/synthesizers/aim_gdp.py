@@ -75,7 +75,7 @@ class AIMGDP(Adaptive):
             spent = 1 - (curator.remaining - cost) / curator.total
 
             # select
-            open_now = candidates.fitting((m.clique for m in measured), spent * self.max_cells)
+            open_now = candidates.fitting((m.clique for m in measured), spent * candidates.max_cells)
             each = cell_error(curator.unit, MEASURE * cost)
             noise = {c: each * curator.domain.cells(c) for c in open_now}
 
