@@ -21,8 +21,8 @@ from kagemusha.schema.domain import Clique
 Parts = Callable[[int, Sequence[Clique]], Sequence[FloatArray]]
 """Marginals of a tree clique over some sets of its attributes (in domain order)."""
 
-CARRIED_CELLS = 1 << 22
-"""Cells that are carried over a separator at a time (32 MiB)."""
+CARRIED_CELLS = 1 << 21
+"""Cells that are carried over a separator at a time (16 MiB)."""
 
 MOST_WALKED = 1 << 27
 """Cells of tree cliques between the columns of pairs that are asked for together: one by one, they take seconds."""
