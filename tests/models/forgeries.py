@@ -54,7 +54,7 @@ Forge = Callable[[Path], None]
 FORGERIES: dict[str, Forge] = {}
 
 
-def people(rows: int = 400, seed: int = 0) -> pd.DataFrame:
+def people(rows: int = 1000, seed: int = 0) -> pd.DataFrame:
     """A private table."""
     rng = np.random.default_rng(seed)
     ward = rng.choice(list("abcd"), rows, p=[0.4, 0.3, 0.2, 0.1])

@@ -38,23 +38,23 @@ class DrawnGroup:
         """Size and error as people read them; the error is that of the number of records."""
         what = "records" if self.records else "people"
         size = f"about {self.size:,.0f} {what}" if self.size >= 1 else f"less than one of the {what}"
+        stands = ""
         if self.population is not None:
-            size = (
-                f"about {self.size:,.0f} records that stand for about {self.population:,.0f} people of the population"
-            )
+            size = f"about {self.size:,.0f} records"
+            stands = f"; they stand for about {self.population:,.0f} people of the population"
         if self.error is None:
             return (
                 f"{size}; how far off that is cannot be told: how {_listed(self.columns)} go together was not measured, so "
-                "look at it as what the model makes of smaller sets of columns"
+                f"look at it as what the model makes of smaller sets of columns{stands}"
             )
         share = 100 * self.error / max(self.size, 1.0)
         if share > 100:
             return (
                 f"{size} in the model, up to about {self.size + self.error:,.0f} in nine of ten cases: how many there really are cannot be "
-                "told, so look at its doubles as what the model makes of larger groups"
+                f"told, so look at its doubles as what the model makes of larger groups{stands}"
             )
         told = f"{size}, off by at most about {self.error:,.0f} ({share:,.0f} %) in nine of ten cases"
-        return told if share <= 10 else f"{told}: too uncertain to be read as a count"
+        return (told if share <= 10 else f"{told}: too uncertain to be read as a count") + stands
 
 
 def drawn_group(model: Model, where: str, expected: ExpectedError | None = None) -> DrawnGroup:
