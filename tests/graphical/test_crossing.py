@@ -129,3 +129,24 @@ def test_pairs_beyond_reach_are_counted_from_rows(monkeypatch: pytest.MonkeyPatc
     assert [np.array_equal(a, b) for a, b in zip(exact, soon, strict=True)] == [True, True, False, False, True]
     for one, two in zip(exact, soon, strict=True):
         assert np.abs(one - two).sum() / model.total < 0.01
+
+
+def test_a_column_of_very_many_codes_is_walked_to() -> None:
+    """All codes by each other would be 20,000 × 20,000 of which nobody asked for more than a few columns."""
+    import tracemalloc
+
+    sizes = (20_000, 3, 4, 5, 2, 3, 2)
+    domain = Domain(tuple("abcdefg"), sizes)
+    rng = np.random.default_rng(0)
+    potentials = {pair: rng.normal(size=domain.shape(pair)) for pair in pairwise(domain.names)}
+    field = MarkovField.build(domain, 1.0, potentials)
+    pairs = [pair for pair in combinations(domain.names, 2) if field.tree.host(pair) is None]
+    assert not better_together(field.tree, pairs)
+    tracemalloc.start()
+    tables = field.project_soon(pairs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
+    for pair, table in zip(pairs, tables, strict=True):
+        assert table.shape == domain.shape(pair)
+        assert table.sum() == pytest.approx(1.0)

@@ -33,6 +33,9 @@ MOST_CARRIED = 1 << 29
 WALKED_CELLS = 1 << 19
 """Through a larger clique there are no walks: they lay it out several times over."""
 
+MOST_JOINT = 1 << 22
+"""All codes by each other: a table of this size is always made, a larger one only for an answer as large."""
+
 CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 8
 """A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
 
@@ -65,7 +68,9 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
 
 def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
     """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique, or walks take too much memory."""
-    if pairs and max(tree.clique_cells) > WALKED_CELLS:
+    if not pairs or not _fits(tree, pairs):
+        return False
+    if max(tree.clique_cells) > WALKED_CELLS:
         return True
     if len(pairs) <= len(tree.cliques):
         return False
@@ -75,12 +80,19 @@ def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
 
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
     """Those of the pairs that share no clique whose tables take seconds: all if that is soon done together, or the shortest walks."""
-    if not pairs or (len(pairs) > len(tree.cliques) and _carried(tree, pairs) <= MOST_CARRIED):
+    together = len(pairs) > len(tree.cliques) and _fits(tree, pairs) and _carried(tree, pairs) <= MOST_CARRIED
+    if not pairs or together:
         return list(pairs)
     walked = _walked(tree, pairs, np.array(tree.clique_cells))
     order = np.argsort(walked, kind="stable")
     chosen = order[np.cumsum(walked[order]) <= MOST_WALKED]
     return [pairs[i] for i in np.sort(chosen)]
+
+
+def _fits(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
+    """Whether a table of all codes of all these columns by each other is small, or as large as the answer itself."""
+    codes = sum(map(tree.domain.size, {name for pair in pairs for name in pair}))
+    return codes**2 <= max(MOST_JOINT, 3 * sum(map(tree.domain.cells, pairs)))
 
 
 def _walked(tree: JunctionTree, pairs: Sequence[Clique], steps: IntArray) -> IntArray:
@@ -228,7 +240,9 @@ class _Inner:
 
     def _from(self, home: int, names: Clique, part: slice, to: Clique) -> FloatArray:
         """P(to, some states of names): a column a state."""
-        states = np.eye(self._domain.cells(names))[:, part]
+        cells = self._domain.cells(names)
+        first, last, _ = part.indices(cells)
+        states = np.eye(cells, last - first, -first)
         return self._moved(home, states, names, to)
 
     def _given(self, node: int, separator: Clique, values: FloatArray) -> FloatArray:
