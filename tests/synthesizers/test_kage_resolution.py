@@ -46,7 +46,8 @@ def test_fewer_groups_hide_more_and_the_finest_hide_nothing() -> None:
         assert (np.diff(share) > 0).all()
     one, two = levels(64), levels(50, seed=1)
     for half in (1.0, 5.0, 40.0):
-        assert seen_half(one, two, hidden_by_both(one, two, half)) == pytest.approx(half, rel=0.05)
+        assert one.hidden_when_wide(half) == pytest.approx(hidden(one.sizes, half)[one.wide])
+        assert seen_half(one, two, float(hidden_by_both(one, two, half))) == pytest.approx(half, rel=0.05)
 
 
 def test_chance_alone_is_not_called_dependence() -> None:

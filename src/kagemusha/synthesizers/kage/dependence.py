@@ -79,7 +79,7 @@ def dependence(
             shown = score * abs(score) - wide_floor**2 - in_columns[i]
             share = math.sqrt(min(1.0, max(0.0, 1 - shown / signal[i] ** 2)))
             trust = signal[i] ** 2 / (signal[i] ** 2 + (TRUSTED * wider_sigma) ** 2)
-            told = seen_half(one, two, trust * share + (1 - trust) * hidden_by_both(one, two, float(half[i])))
+            told = seen_half(one, two, trust * share + (1 - trust) * float(hidden_by_both(one, two, float(half[i]))))
             half[i] = max(half[i], told) if strength[i] > STRONG else told
     return Dependence(signal, floor, base, strength, half)
 

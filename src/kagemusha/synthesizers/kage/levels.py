@@ -61,6 +61,11 @@ class Levels:
         """The level of the wider look, 0 where there is none."""
         return int(np.argmin(np.abs(np.log(self.sizes / LOOK)))) if self.sizes[0] >= FEW else 0
 
+    def hidden_when_wide(self, half: FloatArray | float) -> FloatArray:
+        """The share of a dependence that the level of the wider look hides, see `hidden`."""
+        finest, wide = self.sizes[0], self.sizes[self.wide]
+        return np.asarray((1 - (wide - 1) / max(1.0, finest - 1)) / (1 + wide / half))
+
     @cached_property
     def masses(self) -> FloatArray:
         """A few masses for each level that stand for those of all its groups."""
@@ -82,12 +87,11 @@ def usual_half(strength: FloatArray) -> FloatArray:
     return np.asarray(SMOOTH / np.maximum(1e-2, 1 - strength))
 
 
-def hidden_by_both(one: Levels, two: Levels, half: float) -> float:
-    """The share of a pair's dependence that the groups of its wider look hide."""
-    return float(np.hypot(*(hidden(x.sizes, half)[x.wide] for x in (one, two))))
+def hidden_by_both(one: Levels, two: Levels, half: FloatArray | float) -> FloatArray:
+    """The share of a pair's dependence that the groups of its wider look hide, for each `half`."""
+    return np.hypot(one.hidden_when_wide(half), two.hidden_when_wide(half))
 
 
 def seen_half(one: Levels, two: Levels, share: float) -> float:
     """How many groups hide half of the dependence, if those of the wider look hide this share of it."""
-    found = [hidden_by_both(one, two, float(half)) for half in HALVES]
-    return float(np.interp(share, found, HALVES))
+    return float(np.interp(share, hidden_by_both(one, two, HALVES), HALVES))
