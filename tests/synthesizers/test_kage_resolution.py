@@ -64,9 +64,21 @@ def test_chance_alone_is_not_called_dependence() -> None:
     np.testing.assert_allclose(floors, scores, rtol=0.15)
     pairs = [(f"a{i}", f"b{i}") for i in range(12)]
     errors = dict.fromkeys((name for pair in pairs for name in pair), 0.0)
-    seen = dependence(pairs, products, NoisyVector(scores, 1.0), errors, 5000.0, {}, {}, 0.0)
+    seen = dependence(pairs, products, NoisyVector(scores, 1.0), errors, 5000.0, {}, {}, 0.0, np.zeros(12, dtype=bool))
     assert (seen.signal < 0.6 * scores).all()
     np.testing.assert_allclose(seen.left_out, scores, rtol=0.2)
+
+
+def test_where_scores_say_nothing_something_is_believed_and_more_of_a_target() -> None:
+    products = [np.full((4, 4), 50.0)] * 6
+    pairs = [(f"a{i}", "b") for i in range(6)]
+    errors = dict.fromkeys((name for pair in pairs for name in pair), 0.0)
+    named = np.arange(6) < 2
+    scores = np.full(6, floor_of(products[0]))
+    drowned = dependence(pairs, products, NoisyVector(scores, 1e6), errors, 800.0, {}, {}, 0.0, named)
+    assert 0 < drowned.signal[5] < drowned.signal[0]
+    clear = dependence(pairs, products, NoisyVector(scores, 1e-3), errors, 800.0, {}, {}, 0.0, named)
+    assert clear.signal.max() < 0.1 * drowned.signal[5], "what scores say counts where they are no noise"
 
 
 def of(signal: float, half: float, floor: float = 0.0) -> Dependence:

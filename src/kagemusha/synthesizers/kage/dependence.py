@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from kagemusha.arrays import FloatArray
 from kagemusha.privacy.unit import PrivacyUnit
@@ -19,6 +20,10 @@ from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
 
 COLUMN_KEPT = 0.7
 """Share of a column's raw noise that is left after estimation."""
+
+USUAL, WANTED = 0.05, 0.3
+"""Share of the records by which pairs are usually further from independence than chance brings: all that is believed where scores say nothing.
+The second for pairs of a named target."""
 
 TRUSTED = 4.0
 """What a wider look says of a dependence as large as this many deviations of a score counts as much as what is usual."""
@@ -58,15 +63,16 @@ def dependence(
     levels: Mapping[str, Levels],
     wider: Mapping[int, float],
     wider_sigma: float,
+    named: npt.NDArray[np.bool_],
 ) -> Dependence:
     """What noisy distances of `pairs` from the `products` of their columns tell; `errors` are those of the columns.
 
-    `wider` are the distances of some pairs (by their place) over wide groups.
+    `wider` are the distances of some pairs (by their place) over wide groups; `named` says which pairs have the named target.
     """
     floor = np.array([floor_of(product) for product in products])
     in_columns = np.array([sum(errors[name] ** 2 for name in pair) for pair in pairs])
     base = np.sqrt(floor**2 + in_columns)
-    above = np.maximum(drawn_together(scores.values - base, scores.sigma), 0.0)
+    above = np.maximum(_above(scores.values - base, scores.sigma, total, named), 0.0)
     signal = np.sqrt(above * (above + 2 * base))
     # two columns that determine each other are 2·N·(1 − 1/codes) apart from independence
     most = np.array([2 * total * (1 - 1 / min(p.shape)) if min(p.shape) > 1 else 1.0 for p in products])
@@ -82,6 +88,19 @@ def dependence(
             told = seen_half(one, two, trust * share + (1 - trust) * float(hidden_by_both(one, two, float(half[i]))))
             half[i] = max(half[i], told) if strength[i] > STRONG else told
     return Dependence(signal, floor, base, strength, half)
+
+
+def _above(excess: FloatArray, sigma: float, total: float, named: npt.NDArray[np.bool_]) -> FloatArray:
+    """What scores say beyond their base: drawn together where they are noise, and towards what is usual where even their mean is.
+
+    Pairs of a `named` target are believed to depend on each other as far as their own scores are noise: somebody wants to learn it.
+    """
+    found = drawn_together(excess, sigma)
+    usual, noise = USUAL * total, sigma**2 / len(excess)
+    found = found + (usual - float(excess.mean())) * noise / (noise + usual**2)
+    wanted = WANTED * total
+    share = sigma**2 / (sigma**2 + wanted**2)
+    return np.asarray(np.where(named, np.maximum(found, (1 - share) * found + share * wanted), found))
 
 
 def floor_of(product: FloatArray) -> float:

@@ -34,7 +34,7 @@ ENOUGH = 0.1
 record."""
 
 
-POLISHED, POLISH = 0.01, 60
+POLISHED, POLISH = 0.01, 160
 """Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most passes of that."""
 
 STEPS, WORK = (80, 600), 2.0e9

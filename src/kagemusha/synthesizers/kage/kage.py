@@ -180,6 +180,7 @@ class Kage(Synthesizer):
             most=self._most(domain),
             spent=shares["columns"] * curator.total,
             cost=shares["scores"] * curator.total,
+            target=self.target,
         )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:

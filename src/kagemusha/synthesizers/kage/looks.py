@@ -70,10 +70,12 @@ def look_at_pairs(
     most: int,
     spent: float,
     cost: float,
+    target: str | None = None,
 ) -> Looks:
     """The distances of all pairs from independence at this `cost` (ρ), those of wide columns also over a few wide groups.
 
-    `known` are the columns, measured at the cost `spent`; a column may have `most` groups.
+    `known` are the columns, measured at the cost `spent`; a column may have `most` groups; `target` is
+    a column that somebody wants to predict.
     """
     ordinary = ordered_codes(curator.schema, known.domain)
     trees = known.columns.trees
@@ -111,6 +113,7 @@ def look_at_pairs(
         levels,
         dict(zip(wide, wider[0].values.tolist(), strict=True)) if wide else {},
         wider[0].sigma if wide else 0.0,
+        np.array([target in pair for pair in pairs]),
     )
     found = resolved(known, pairs, seen, levels, typical)
     return Looks(
