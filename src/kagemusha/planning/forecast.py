@@ -53,7 +53,7 @@ CHANCE = 4
 GROUPS = 64
 """Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
 
-A_FIT, A_MEASURED = 6.5e-7, 8.5e-9
+A_FIT, A_MEASURED = 1.4e-6, 8.5e-9
 """Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
 they agree, and those that do not fit into the model are tried out and brought in afterwards."""
 
