@@ -1,6 +1,6 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r²/(s_r + k·p) θ², the dual of a maximum-
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual of a maximum-
 entropy problem with soft constraints, where p is a cell's probability in the independent model. The quadratic part keeps noisy cells
 near that model, those most that expect fewer records than noise; it makes the problem strongly convex, so contradicting
 measurements do no harm and L-BFGS converges for every noise level.
@@ -23,8 +23,9 @@ from kagemusha.schema.domain import Clique, Domain
 STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
 
-LENIENT = 0.2
-"""k in the header: a cell that expects many deviations of noise is hardly drawn towards the independent model."""
+LENIENT, LEAST = 0.2, 0.25
+"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but at least so much:
+with hardly any pull the fit of millions of records does not converge."""
 
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
@@ -37,7 +38,7 @@ record."""
 POLISHED, POLISH = 0.01, 160
 """Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most passes of that."""
 
-STEPS, WORK = (80, 600), 2.0e9
+STEPS, WORK = (80, 800), 2.0e9
 """Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10 s."""
 
 
@@ -87,15 +88,15 @@ class _Problem:
         average = np.repeat(1 / sizes, sizes)
         expected = self.seen(self.offset)[1]
         self.noise = noise
-        self.ridge: FloatArray = STIFFNESS * noise * noise / (noise + LENIENT * expected)
+        self.ridge: FloatArray = STIFFNESS * noise * np.maximum(LEAST, noise / (noise + LENIENT * expected))
         self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
 
     @property
     def progress(self) -> float:
-        """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to one record."""
-        floor = float(np.clip(1 / self.total, 1e-6, 3e-5))
+        """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to a small part of a record."""
+        floor = float(np.clip(0.03 / self.total, 1e-8, 3e-5))
         return float(np.clip(ENOUGH * (self.noise**2).sum(), floor, 3e-4))
 
     @property
