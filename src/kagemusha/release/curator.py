@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from kagemusha.arrays import IntArray
+from kagemusha.encoding.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
@@ -31,7 +32,7 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.query import Choice, Counts, Query, ReadsRecords
+from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable, deviation
 from kagemusha.release.rows import Seen, cliques_of, draw, generation_query, secret_of
 from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
@@ -47,16 +48,12 @@ KEPT_CELLS = 1 << 24
 Released = TypeVar("Released")
 
 
-def sum_over(source: Source, query: ReadsRecords) -> IntArray:
-    """The exact answer of a query over records, in batches: each record's part is whole numbers, so the order is free."""
-    batches = getattr(source, "batches", None)
-    if batches is None:
-        return query.total(source.records()[0])
-    total: IntArray | None = None
-    for columns in batches():
-        part = query.total(columns)
-        total = part if total is None else total + part
-    return query.total(source.records()[0]) if total is None else total
+def summed(source: Source, part: Part) -> IntArray:
+    """Parts added up over all records, batch by batch: whole numbers, so neither cuts nor order matter."""
+    total = part(no_codes(source.domain.sizes))
+    for columns in source.batches():
+        total = total + part(columns)
+    return total
 
 
 def require_readable(source: Source) -> None:
@@ -252,9 +249,7 @@ class Curator:
         return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.asked)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
-        if isinstance(query, ReadsRecords):
-            return sum_over(self._source, query)
-        return query.values([counted[clique] for clique in query.cliques()])
+        return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))
 
     def _count(self, cliques: Sequence[Clique]) -> dict[Clique, Marginal]:
         """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""
