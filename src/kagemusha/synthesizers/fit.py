@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.sentences import weighted
+from kagemusha.encoding.travels import travels
 from kagemusha.errors import ModelTooLarge, SchemaError, UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
@@ -41,6 +43,7 @@ from kagemusha.release.release import Release
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.urls import stays_put
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
@@ -144,6 +147,9 @@ def fit(
     ).with_assumptions(
         [*synthesizer.remarks(source.domain, budget), *weighted(source.schema), *source.schema.vouchers()]
     )
+    if stays_put(opened.name):
+        told = travels(source.schema, records=reads_records(certificate), discovered=bool(discovery))
+        certificate = replace(certificate, assumptions=(*certificate.assumptions, told))
     return Model(
         generator=walled(fitted.generator, source.schema),
         schema=source.schema,
