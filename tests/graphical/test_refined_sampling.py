@@ -10,7 +10,6 @@ from kagemusha.graphical import MarkovField, refined_sampling, sample_refined, s
 from kagemusha.graphical.crossing import branches
 from kagemusha.graphical.refined_sampling import WatchedTables, partners
 from kagemusha.graphical.row_trades import cross, exchange
-from kagemusha.graphical.sampling import context_of
 from kagemusha.schema.domain import Domain
 
 from .brute_force import CLIQUE_SETS, DOMAIN, random_potentials
@@ -83,7 +82,7 @@ def test_crossing_keeps_its_books_and_every_clique_table():
     sides = branches(model.tree)
     for node in range(1, len(model.tree.cliques)):
         separator = model.tree.separators[node]
-        first, second = partners(context_of(CHAIN, codes, separator), CHAIN.cells(separator), rng)
+        first, second = partners(CHAIN.flat(separator, codes.T), CHAIN.cells(separator), rng)
         changed = np.flatnonzero(np.abs(sides[node][tables.left] - sides[node][tables.right]) == 2)
         branch = np.flatnonzero(sides[node] == 1)
         trades = cross(codes, first, second, branch, 1e-9, *tables.layout(changed), excess, tables.weight)

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.quality.projectable import CodedTable, Projectable, in_batches, project_many, same_columns, shares
+from kagemusha.quality.projectable import CodedTable, Projectable, in_batches, same_columns, shares
 
 
 def mutual_information(joint: FloatArray) -> float:
@@ -61,10 +61,10 @@ def information_matrix(thing: Projectable) -> InformationMatrix:
     """The matrix of a table or a model."""
     domain = thing.domain
     values, chance = np.zeros((2, len(domain), len(domain)))
-    for axis, table in enumerate(project_many(thing, [(name,) for name in domain])):
+    for axis, table in enumerate(thing.project_many([(name,) for name in domain])):
         values[axis, axis] = entropy(table)
     for batch in in_batches(domain, list(combinations(domain.names, 2))):
-        for (a, b), joint in zip(batch, project_many(thing, batch), strict=True):
+        for (a, b), joint in zip(batch, thing.project_many(batch), strict=True):
             i, j = domain.axis(a), domain.axis(b)
             values[i, j] = values[j, i] = mutual_information(joint)
             if isinstance(thing, CodedTable):

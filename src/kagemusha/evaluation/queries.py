@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.models.conditions import read_where
-from kagemusha.quality.projectable import Projectable, project_many, same_columns
+from kagemusha.quality.projectable import Projectable, same_columns
 from kagemusha.schema import Clique, Labelled, Schema
 
 
@@ -28,7 +28,7 @@ class Query:
 
     def answer(self, thing: Projectable) -> float:
         """The share of records that fulfil the condition."""
-        return self.share_of(project_many(thing, [self.clique])[0])
+        return self.share_of(thing.project_many([self.clique])[0])
 
     def share_of(self, table: FloatArray) -> float:
         """The share for a table of counts over `clique`."""
@@ -96,7 +96,7 @@ def compare_queries(real: Projectable, synthetic: Projectable, queries: Sequence
     """Every query's answer on both sides."""
     same_columns(real, synthetic)
     cliques = list(dict.fromkeys(query.clique for query in queries))
-    tables = [dict(zip(cliques, project_many(side, cliques), strict=True)) for side in (real, synthetic)]
+    tables = [dict(zip(cliques, side.project_many(cliques), strict=True)) for side in (real, synthetic)]
     return QueryErrors(
         [QueryAnswer(q.text, q.share_of(tables[0][q.clique]), q.share_of(tables[1][q.clique])) for q in queries]
     )

@@ -52,9 +52,12 @@ class WeightedTable:
 
     def project(self, clique: Clique) -> FloatArray:
         """The sum of weights over each combination of codes."""
-        shape = self.domain.shape(clique)
         counted = np.bincount(self.table.keys(clique), weights=self.weights, minlength=self.domain.cells(clique))
-        return np.asarray(counted.reshape(shape))
+        return np.asarray(counted.reshape(self.domain.shape(clique)))
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """The same for each clique."""
+        return [self.project(clique) for clique in cliques]
 
 
 @dataclass(frozen=True)

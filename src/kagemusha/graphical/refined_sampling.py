@@ -21,7 +21,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.graphical.crossing import branches, within_reach
-from kagemusha.graphical.sampling import context_of, grouped_order, sample_rounded
+from kagemusha.graphical.sampling import grouped_order, sample_rounded
 from kagemusha.schema.domain import Clique, Domain
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _cross_rows(model: MarkovField, codes: IntArray, pairs: Sequence[Clique], rn
             side, separator = sides[node], tree.separators[node]
             changed = np.flatnonzero(np.abs(side[tables.left] - side[tables.right]) == 2)
             if len(changed):
-                first, second = partners(context_of(domain, codes, separator), domain.cells(separator), rng)
+                first, second = partners(domain.flat(separator, codes.T), domain.cells(separator), rng)
                 branch = np.flatnonzero(side == 1)
                 cross(codes, first, second, branch, CROSS_GAIN, *tables.layout(changed), excess, tables.weight)
 

@@ -84,7 +84,7 @@ class Tables:
         if self.size:
             for step in self.steps:
                 column = np.tile(np.arange(step.counts.shape[1]), len(step.groups))
-                order = grouped_order(context_of(domain, codes, step.context), domain.cells(step.context), rng)
+                order = grouped_order(domain.flat(step.context, codes.T), domain.cells(step.context), rng)
                 codes[order, domain.axis(step.name)] = np.repeat(column, step.counts.ravel())
         return codes
 
@@ -192,14 +192,6 @@ def _walk(tree: JunctionTree, rows: int, deal: _Deal) -> Tables:
             found = np.unravel_index(groups[row], domain.shape(context)) if context else ()
             nodes[node] = _Cells({**dict(zip(context, found, strict=True)), name: code}, counts[row, code])
     return Tables(tree, rows, steps)
-
-
-def context_of(domain: Domain, codes: IntArray, names: Clique) -> IntArray:
-    """Each row's cell in the table over `names`: rows with the same context form a group."""
-    group = np.zeros(len(codes), dtype=np.int64)
-    for name in names:
-        group = group * domain.size(name) + codes[:, domain.axis(name)]
-    return group
 
 
 def grouped_order(group: IntArray, groups: int, rng: np.random.Generator) -> IntArray:

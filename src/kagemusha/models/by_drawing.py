@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.models.generator import Evidence
+from kagemusha.models.generator import Evidence, Generator
 from kagemusha.schema.domain import Clique, Domain
 
 REFERENCE_ROWS, REFERENCE_CELLS = (1 << 12, 1 << 17), 1 << 24
@@ -26,7 +26,7 @@ LARGEST = 1e6
 """The largest number about features, which lie between −1 and 1, that a file may hold."""
 
 
-class ByDrawing(ABC):
+class ByDrawing(Generator):
     """A generator without marginals in closed form. `_draw` makes independent rows; the rest follows from it.
 
     `project` is the share of `reference_rows` rows of a fixed seed, so it is the same every time and off by what that many
@@ -53,9 +53,7 @@ class ByDrawing(ABC):
 
     def project(self, clique: Clique) -> FloatArray:
         """Estimated expected counts over a clique."""
-        flat = np.zeros(self.reference_rows, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + self._reference[self.domain.axis(name)]
+        flat = self.domain.flat(clique, self._reference)
         shares = np.bincount(flat, minlength=self.domain.cells(clique)) / len(flat)
         return (shares * self.total).reshape(self.domain.shape(clique))
 

@@ -68,9 +68,7 @@ class ClassGenerator(ByDrawing):
         else:
             labelled = [self.domain.axis(name) for name in self.labels.domain]
             codes[:, labelled] = self.labels.sample(rows, rng=rng)
-            classes = np.zeros(rows, dtype=np.int64)
-            for name in self.cells:
-                classes = classes * self.domain.size(name) + codes[:, self.domain.axis(name)]
+            classes = self.domain.flat(self.cells, codes.T)
         axes = [self.domain.axis(place.name) for place in self.columns]
         gaps = np.full(sum(place.marks for place in self.columns), HALF) if self.gaps is None else self.gaps
         for block, features in self.features(classes, rng):

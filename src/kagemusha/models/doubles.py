@@ -75,16 +75,18 @@ class Doubles:
     def _reference(self) -> IntArray:
         return self.codes(REFERENCE, rng=np.random.default_rng(0))
 
-    def project(self, clique: Clique) -> FloatArray:
-        """Expected counts over a clique, rules included."""
-        if not self._open:
-            return self._unseen.moved(self.generator.project(clique), clique)
-        shape = self.domain.shape(clique)
-        flat = np.zeros(REFERENCE, dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + self._reference[:, self.domain.axis(name)]
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Expected counts over each clique, rules included."""
+        if self._open:
+            return [self._counted(clique) for clique in cliques]
+        tables = self.generator.project_many(cliques)
+        return [self._unseen.moved(table, clique) for table, clique in zip(tables, cliques, strict=True)]
+
+    def _counted(self, clique: Clique) -> FloatArray:
+        flat = self.domain.flat(clique, self._reference.T)
         counts = np.bincount(flat, minlength=self.domain.cells(clique))
-        return np.asarray(counts * (self.generator.total / REFERENCE), dtype=np.float64).reshape(shape)
+        counts_of_total = counts * (self.generator.total / REFERENCE)
+        return np.asarray(counts_of_total, dtype=np.float64).reshape(self.domain.shape(clique))
 
     # codes
 

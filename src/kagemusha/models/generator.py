@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,32 +18,47 @@ Evidence = Mapping[Clique, FloatArray]
 """For some cliques, how likely each combination is to fulfil a condition, from 0 to 1."""
 
 
-class Generator(Protocol):
+MAX_ROWS = 10**9
+"""The longest synthetic table that may be asked for."""
+
+
+class Generator(ABC):
     """A fitted distribution over codes; everything about it may be published."""
 
     kind: ClassVar[str]
 
-    @property
-    def domain(self) -> Domain:
-        """The domain of the codes."""
-        ...
+    if TYPE_CHECKING:  # fields of some generators, worked out by others
+
+        @property
+        def domain(self) -> Domain:
+            """The domain of the codes."""
+            ...
+
+        @property
+        def total(self) -> float:
+            """The estimated (or public) number of records."""
+            ...
 
     @property
-    def total(self) -> float:
-        """The estimated (or public) number of records."""
-        ...
+    def most_rows(self) -> int:
+        """The most rows that may be asked for."""
+        return MAX_ROWS
 
+    @abstractmethod
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over a clique, for `total` records."""
-        ...
 
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Expected counts over each clique; together where that is cheaper."""
+        return [self.project(clique) for clique in cliques]
+
+    @abstractmethod
     def sample(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
         """Codes of synthetic rows, exactly conditioned on `where`."""
-        ...
 
+    @abstractmethod
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """A JSON-able description and the arrays that go with it."""
-        ...
 
 
 @dataclass(frozen=True)

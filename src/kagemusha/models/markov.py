@@ -17,7 +17,7 @@ from kagemusha.graphical import MarkovField, Measurement, Tables, rounded_tables
 from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
 from kagemusha.graphical.refined_sampling import MOST_TRADES, trade_towards
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import Arrays, Evidence
+from kagemusha.models.generator import Arrays, Evidence, Generator
 from kagemusha.schema.domain import Clique, Domain
 
 MOST_CELLS = 1 << 26
@@ -27,7 +27,7 @@ __all__ = ["TRADED", "MarkovGenerator", "measurements_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovGenerator:
+class MarkovGenerator(Generator):
     """Samples a Markov field: rounding down its junction tree, then trades of rows until pairs fit the field."""
 
     kind: ClassVar[str] = "markov-field"

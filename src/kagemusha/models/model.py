@@ -20,16 +20,13 @@ from kagemusha.models import parts
 from kagemusha.models.conditions import Group, read_where
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.file import read_model, write_model
-from kagemusha.models.generator import Evidence, Generator, PairScores, Round
+from kagemusha.models.generator import MAX_ROWS, Evidence, Generator, PairScores, Round
 from kagemusha.models.generators import MOST_TREE_CELLS, load_generator
 from kagemusha.pages import card, short
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-
-MAX_ROWS = 10**9
-"""The longest synthetic table that may be asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +80,15 @@ class Model:
     @property
     def most_rows(self) -> int:
         """The most rows that may be asked for: those that were paid for, where only rows were released."""
-        return min(MAX_ROWS, int(getattr(self.generator, "most_rows", MAX_ROWS)))
+        return self.generator.most_rows
 
     def project(self, clique: Clique) -> FloatArray:
         """Expected counts over some columns, for `rows` records."""
-        return self._doubles.project(clique)
+        return self.project_many([clique])[0]
+
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Expected counts over each of many sets of columns."""
+        return self._doubles.project_many(cliques)
 
     @cached_property
     def _doubles(self) -> Doubles:

@@ -10,12 +10,12 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.models.generator import Arrays, Evidence
+from kagemusha.models.generator import Arrays, Evidence, Generator
 from kagemusha.schema.domain import Clique, Domain
 
 
 @dataclass(frozen=True, eq=False)
-class RowsGenerator:
+class RowsGenerator(Generator):
     """Rows that were drawn once, at the release. `sample` deals them out; more than there are cannot be had."""
 
     kind: ClassVar[str] = "rows"
@@ -34,9 +34,7 @@ class RowsGenerator:
 
     def project(self, clique: Clique) -> FloatArray:
         """Counts of the released rows."""
-        flat = np.zeros(len(self.codes), dtype=np.int64)
-        for name in clique:
-            flat = flat * self.domain.size(name) + self.codes[:, self.domain.axis(name)]
+        flat = self.domain.flat(clique, self.codes.T)
         counts = np.bincount(flat, minlength=self.domain.cells(clique)).astype(np.float64)
         return counts.reshape(self.domain.shape(clique))
 

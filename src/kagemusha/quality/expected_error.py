@@ -19,7 +19,7 @@ from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.progress import Progress, silent
-from kagemusha.quality.projectable import CodedTable, in_batches, project_many
+from kagemusha.quality.projectable import CodedTable, in_batches
 from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
 from kagemusha.quality.sizes import group_sizes
 from kagemusha.schema import Clique
@@ -161,7 +161,7 @@ def expected_error(
 def _laid_out(model: Model, cliques: Sequence[Clique]) -> dict[Clique, FloatArray]:
     """The model's tables; those it cannot compute within its own limits are left out."""
     try:
-        return dict(zip(cliques, project_many(model, cliques), strict=True))
+        return dict(zip(cliques, model.project_many(cliques), strict=True))
     except ModelTooLarge:
         if len(cliques) == 1:
             return {}
@@ -289,6 +289,6 @@ def _scored(evidence: ReleasedNumbers, pair: Clique, table: FloatArray, slack: f
 
 def _coupling(evidence: ReleasedNumbers, pair: Clique, slack: float) -> ErrorInterval:
     """The most that any table with these columns can differ: nobody outside the largest code of a column can be misplaced twice."""
-    largest = [float(t.max()) / evidence.total for t in project_many(evidence.model, [(n,) for n in pair])]
+    largest = [float(t.max()) / evidence.total for t in evidence.model.project_many([(n,) for n in pair])]
     high = min(2.0, *(4 * (1 - share) for share in largest)) + slack
     return ErrorInterval(pair, 0.0, min(2.0, high), "columns")

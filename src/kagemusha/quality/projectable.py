@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ class Projectable(Protocol):
         """The columns and their numbers of codes."""
         ...
 
-    def project(self, clique: Clique) -> FloatArray:
-        """Counts over a clique, one axis a name; they sum to the number of records."""
+    def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
+        """Counts over each clique, one axis per name; each sums to the number of records."""
         ...
 
 
@@ -113,10 +113,7 @@ class CodedTable:
         """One whole number for each row's combination of codes."""
         if self.domain.cells(clique) >= 2**62:
             raise UsageError(f"the columns {', '.join(clique)} have too many combinations to be numbered")
-        key = np.zeros(self.rows, dtype=np.int64)
-        for name in clique:
-            key = key * self.domain.size(name) + self.column(name)
-        return key
+        return self.domain.flat(require_columns(self.domain, clique), self.columns)
 
 
 def same_columns(first: Projectable, second: Projectable) -> None:
@@ -147,14 +144,6 @@ def require_columns(domain: Domain, clique: Sequence[str]) -> Sequence[str]:
     return clique
 
 
-def project_many(thing: Projectable, cliques: Sequence[Clique]) -> list[FloatArray]:
-    """Counts over each clique, together where the thing can do that."""
-    together = getattr(thing, "project_many", None) or getattr(getattr(thing, "generator", None), "project_many", None)
-    if together is not None:
-        return cast("list[FloatArray]", together(cliques))
-    return [thing.project(clique) for clique in cliques]
-
-
 def shares(table: FloatArray) -> FloatArray:
     """Counts as shares that sum to one; all zero where there is nothing."""
     total = float(table.sum())
@@ -182,5 +171,5 @@ def compared(
     """Every clique with the shares of both sides."""
     same_columns(first, second)
     for batch in in_batches(first.domain, cliques):
-        for clique, p, q in zip(batch, project_many(first, batch), project_many(second, batch), strict=True):
+        for clique, p, q in zip(batch, first.project_many(batch), second.project_many(batch), strict=True):
             yield clique, shares(p), shares(q)

@@ -12,7 +12,6 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.model import Model
-from kagemusha.quality.projectable import project_many
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema import Clique
 
@@ -124,5 +123,5 @@ class ReleasedNumbers:
 
     def independence(self, pair: Clique) -> FloatArray:
         """The pair's counts if its columns were independent in the model."""
-        first, second = project_many(self.model, [(pair[0],), (pair[1],)])
+        first, second = self.model.project_many([(pair[0],), (pair[1],)])
         return np.asarray(np.outer(first, second) / self.total)

@@ -66,9 +66,7 @@ class WeightedError(Distances, ReadsRecords[NoisyVector]):
 
 def weighted_counts(domain: Domain, clique: Clique, columns: Sequence[Codes], weights: IntArray) -> IntArray:
     """Sums of whole weights over the cells of a marginal; exact."""
-    flat = np.zeros(len(weights), dtype=np.int64)
-    for name in clique:
-        flat = flat * domain.size(name) + columns[domain.axis(name)]
+    flat = domain.flat(clique, columns)
     # whole numbers whose sums stay below 2⁵³ for 2⁴⁰ records: doubles hold them exactly, in any order
     sums = np.bincount(flat, weights.astype(np.float64), domain.cells(clique))
     return np.asarray(sums.astype(np.int64).reshape(domain.shape(clique)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
+from kagemusha.arrays import Codes, IntArray
+
 Clique = tuple[str, ...]
-"""Distinct attribute names in domain order; arrays over a clique have one axis a name, in that order."""
+"""Distinct attribute names in domain order; arrays over a clique have one axis per name, in that order."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,13 @@ class Domain:
     def cells(self, clique: Iterable[str]) -> int:
         """Number of cells of a table over the clique (a Python int, so it cannot overflow)."""
         return prod(self.shape(clique))
+
+    def flat(self, clique: Iterable[str], columns: Sequence[Codes] | Codes) -> IntArray:
+        """The cell of each record in a table over the clique, in C order; `columns` are those of this domain, one after the other."""
+        cells = np.zeros(len(columns[0]), dtype=np.int64)
+        for name in clique:
+            cells = cells * self.size(name) + columns[self.axis(name)]
+        return cells
 
     def canonical(self, names: Iterable[str]) -> Clique:
         """The same attributes without repeats, in domain order."""
