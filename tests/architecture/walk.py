@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,7 +30,7 @@ class Walk:
     def rooms(self) -> int:
         """Changes of room."""
         rooms = [module.partition("/")[0] for module in self.modules]
-        return sum(one != other for one, other in zip(rooms, rooms[1:], strict=False))
+        return sum(one != other for one, other in pairwise(rooms))
 
     @property
     def row(self) -> tuple[str, ...]:

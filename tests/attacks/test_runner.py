@@ -137,6 +137,6 @@ def test_a_cluster_plays_the_same_and_keeps_plays_as_they_finish(tmp_path: Path)
 
 def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("kagemusha.attacks.runner.PATIENCE", 1)
+    monkeypatch.setattr("kagemusha.cluster.PATIENCE", 1)
     with pytest.raises(UsageError, match="cannot be reached"):
         run(game(), scheduler="tcp://127.0.0.1:9")

@@ -141,6 +141,6 @@ def test_a_cluster_finds_the_same(table: Path, schema: Schema, tmp_path: Path, m
     for one, other in zip(here, there, strict=True):
         assert {**one.scores, "fit seconds": 0.0} == {**other.scores, "fit seconds": 0.0}
     assert [r.scores for r in again] == [r.scores for r in there]
-    monkeypatch.setattr(module, "PATIENCE", 1)
+    monkeypatch.setattr("kagemusha.cluster.PATIENCE", 1)
     with pytest.raises(UsageError, match="cannot be reached"):
         run_comparison(few, table, schema, tmp_path / "other", scheduler="tcp://127.0.0.1:9")

@@ -13,12 +13,12 @@ from kagemusha.evaluation import classify, regress
 from kagemusha.evaluation.discriminator import discriminate
 from kagemusha.evaluation.distances import column_distances, kolmogorov_smirnov, unseen, wasserstein
 from kagemusha.evaluation.evaluate import evaluate
-from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.missingness import compare_missingness
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.evaluation.tables import read_table
+from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Category, Integer, Schema
 

@@ -70,7 +70,7 @@ def test_expected_counts_follow_what_is_drawn_again():
         axes = [domain.axis(name) for name in clique]
         flat = np.ravel_multi_index(tuple(codes[:, axes].T), domain.shape(clique))
         seen = np.bincount(flat, minlength=domain.cells(clique)) / len(codes)
-        expected = doubles.project(clique).ravel() / 1000
+        expected = doubles.project_many([clique])[0].ravel() / 1000
         # of a column exactly; of more, as far as its partner is not the whole story
         assert np.abs(seen - expected).sum() < (0.004 if len(clique) == 1 else 0.05)
     other = doubles.codes(400_000, rng=np.random.default_rng(1))

@@ -13,24 +13,20 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from kagemusha.attacks.game import Game, Numbers, Outcome, Unit
+from kagemusha.cluster import on_cluster
 from kagemusha.errors import DataError, OutputError, UsageError
+from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
 
 INTERNAL = "INTERNAL: made from real rows without a privacy charge. Do not publish."
-AHEAD = 2
-"""Units that wait at every thread of a cluster."""
 
-PATIENCE = 10
-"""Seconds to wait for a scheduler to answer."""
 
 _ALONE = Lock()
 
@@ -82,7 +78,7 @@ def play(
 
 def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None) -> Iterator[tuple[Unit, Numbers]]:
     if scheduler is not None:
-        return _on_cluster(game, units, scheduler)
+        return on_cluster(scheduler, _play_alone, game, units, kept="plays in a folder")
     if jobs == 1 or len(units) < 2:
         return ((unit, game.play(unit)) for unit in units)
     return _on_cores(game, units, jobs)
@@ -99,35 +95,6 @@ def _on_cores(game: Game, units: Sequence[Unit], jobs: int) -> Iterator[tuple[Un
         import_module("joblib.externals.loky").get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
-def _on_cluster(game: Game, units: Sequence[Unit], scheduler: str) -> Iterator[tuple[Unit, Numbers]]:
-    """The workers of a dask scheduler. The game is sent to each of them once, and units few at a time."""
-    distributed = need("distributed", "cluster")
-    try:
-        client = distributed.Client(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"scheduler {scheduler!r} cannot be reached ({error})") from None
-    waiting = iter(units)
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise UsageError(f"scheduler {scheduler!r} has no workers; start some with `dask worker {scheduler}`")
-        sent = client.scatter(game, broadcast=True, hash=False)
-
-        def send(count: int) -> list[Any]:
-            return [client.submit(_play_alone, sent, unit, pure=False) for unit in islice(waiting, count)]
-
-        playing = distributed.as_completed(send(AHEAD * threads))
-        for future in playing:
-            try:
-                done = future.result()
-            except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
-                raise UsageError(
-                    f"the workers of {scheduler} were lost ({type(error).__name__}); plays in a folder are kept"
-                ) from None
-            playing.update(send(1))
-            yield done
-
-
 def _play(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
     return unit, game.play(unit)
 
@@ -136,14 +103,6 @@ def _play_alone(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
     """One after the other in every process: what networks draw at their start hangs on a state that threads would share."""
     with _ALONE:
         return _play(game, unit)
-
-
-def need(module: str, extra: str) -> Any:
-    """The module, or an error that says what to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise UsageError(f"this needs {module}: pip install 'kagemusha[{extra}]'") from None
 
 
 def _stamp(folder: Path, game: Game) -> None:

@@ -11,20 +11,21 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kagemusha.cluster import on_cluster
 from kagemusha.errors import DataError, KagemushaError, OutputError, UsageError
 from kagemusha.evaluation.evaluate import INTERNAL
-from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.kway import kway_errors
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
 from kagemusha.evaluation.tables import read_table
+from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.projectable import CodedTable, require_column
@@ -32,6 +33,7 @@ from kagemusha.schema import Schema
 from kagemusha.sources import CodesSource, Source, open_source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
+from kagemusha.version import __version__
 
 Listener = Callable[[str, float], None]
 
@@ -79,15 +81,11 @@ class Comparison:
         """All cells; a first look at everything comes before the second repetition of anything."""
         return [Cell(m, e, r) for r in range(self.repeat) for e in self.epsilons for m in self.methods]
 
-    def stamp(self, schema: Schema, rows: int) -> str:
+    def stamp(self, schema: Schema, table: str) -> str:
         """What the files of two runs must share to belong together; methods, ε and repetitions may be added later."""
         given = replace(self, methods=("aim",), epsilons=(1.0,), repeat=1)
-        text = f"{asdict(given)!r} {schema.digest()} {rows}"
+        text = f"{__version__} {asdict(given)!r} {schema.digest()} {table}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-PATIENCE = 20
-"""Seconds to wait for a scheduler to answer."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def run_comparison(
     real = read_table(table, schema)
     if comparison.target is not None:
         require_column(real.domain, comparison.target)
-    stamp = comparison.stamp(real.schema, real.rows)
+    stamp = comparison.stamp(real.schema, real.digest)
     cells = comparison.cells()
     done = {cell: found for cell in cells if (found := _read(folder, cell, stamp)) is not None}
     waiting = [cell for cell in cells if cell not in done]
@@ -171,30 +169,13 @@ def _on_cluster(
     comparison: Comparison, table: Any, schema: Schema, cells: Sequence[Cell], scheduler: str
 ) -> Iterator[Result]:
     """The workers of a dask scheduler. The codes of the table are sent to each of them once; they need no file of ours."""
-    distributed = need("distributed", "cluster")
     if schema.unit.column is not None:
         raise UsageError(
             "on a cluster every row is a person of its own: compare a table with a [unit] column on this machine"
         )
     source, real = _opened(table, schema)
     codes = CodesSource(schema, source.records()[0])
-    try:
-        client = distributed.Client(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"scheduler {scheduler!r} cannot be reached ({error})") from None
-    with client:
-        if not client.nthreads():
-            raise UsageError(f"scheduler {scheduler!r} has no workers; start some with `dask worker {scheduler}`")
-        sent = client.scatter((codes, real), broadcast=True, hash=False)
-        futures = [client.submit(_outcome_of, comparison, sent, cell, pure=False) for cell in cells]
-        for future in distributed.as_completed(futures):
-            try:
-                found = future.result()
-            except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
-                raise UsageError(
-                    f"the workers of {scheduler} were lost ({type(error).__name__}); finished fits are kept"
-                ) from None
-            yield found
+    return on_cluster(scheduler, partial(_outcome_of, comparison), (codes, real), cells, kept="finished fits")
 
 
 def _run(comparison: Comparison, table: Any, schema: Schema, where: Place, cell: Cell) -> Result:

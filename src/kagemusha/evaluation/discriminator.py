@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.raw import RawTable
 from kagemusha.evaluation.raw_columns import day, number, quantiles
 from kagemusha.evaluation.raw_features import Feature, features
+from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable, same_columns
 
 FOLDS = 3

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 
 _BLOCK = 1 << 22
 """Kernel values held at a time."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kagemusha.errors import UsageError
-from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.kernel_svm import CollapsedSVM
+from kagemusha.extras import need
 
 NAMES = ("tree", "svm", "xgboost", "logistic", "adaboost", "gbm")
 

@@ -12,9 +12,9 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.distances import positions
-from kagemusha.evaluation.extras import need
 from kagemusha.evaluation.features import design_matrix, has_labels, known_target
 from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor, training_rows
+from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
 from kagemusha.schema import Measured
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -72,6 +73,14 @@ class CodedTable:
     def modelled(self) -> Mapping[str, Modelled]:
         """The declared columns by name."""
         return {column.name: column for column in self.schema.modelled}
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this table from another; private."""
+        found = hashlib.sha256(self.schema.digest().encode())
+        for column in self.columns:
+            found.update(np.ascontiguousarray(column, dtype="<i4").tobytes())
+        return found.hexdigest()
 
     def column(self, name: str) -> Codes:
         """The codes of one column."""

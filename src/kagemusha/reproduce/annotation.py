@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
 from kagemusha.reproduce.annotation_arms import ARMS, MAIN, Settings

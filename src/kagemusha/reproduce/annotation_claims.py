@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 from kagemusha.reproduce.annotation_arms import Settings
 from kagemusha.reproduce.annotation_runs import EPSILONS, Curve, area, at_mark
 

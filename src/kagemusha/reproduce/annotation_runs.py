@@ -16,7 +16,7 @@ from kagemusha.annotation.desk import Answers, SimulatedDesk
 from kagemusha.annotation.judges import ForestTrainer, Trainer, Vectors, prediction
 from kagemusha.annotation.loop import Annotated
 from kagemusha.arrays import IntArray
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part

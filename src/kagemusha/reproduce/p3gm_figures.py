@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 from kagemusha.reproduce.p3gm_runs import Result
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes
-from kagemusha.evaluation.extras import need
+from kagemusha.extras import need
 from kagemusha.neural.networks import need_torch
 from kagemusha.reproduce.p3gm_data import DataSet
 from kagemusha.schema.features import STEPS, features_of

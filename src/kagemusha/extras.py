@@ -1,4 +1,4 @@
-"""Libraries of the `eval` extra, loaded where they are used."""
+"""Packages that come with an extra, imported where they are used."""
 
 from __future__ import annotations
 
