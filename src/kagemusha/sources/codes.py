@@ -45,7 +45,7 @@ class CodesSource:
         """What the table is known by; None in memory."""
         return self._name
 
-    def fingerprint(self) -> None:
+    def identity(self) -> None:
         """None: the same rows may come in any order."""
 
     @property
@@ -104,7 +104,7 @@ class Neighbour:
         """A table in memory has no name of its own."""
         return None
 
-    def fingerprint(self) -> None:
+    def identity(self) -> None:
         """None: there is no file that could change."""
 
     @property

@@ -45,7 +45,7 @@ class FrameSource:
         """A frame has no name of its own."""
         return None
 
-    def fingerprint(self) -> None:
+    def identity(self) -> None:
         """None: the same rows may come in any order."""
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from kagemusha.arrays import Codes, IntArray
+from kagemusha.ledger.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Domain, Schema
 
@@ -19,8 +20,8 @@ class Source(Protocol):
         """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
         ...
 
-    def fingerprint(self) -> str | None:
-        """A digest of the table that changes when it does, where one is cheap to make; private."""
+    def identity(self) -> Identity | None:
+        """Digests by which a ledger knows the table again, where they are cheap to make; private."""
         ...
 
     @property
