@@ -171,7 +171,8 @@ def test_mistakes_are_told_without_a_traceback(postgres: Postgres, people: psyco
         open_source("mysql://u:p@h/d", SCHEMA, table="people")
     with pytest.raises(UsageError, match="for databases"):
         open_source("people.csv", SCHEMA, table="people")
-    assert opened(postgres).name == f"postgresql://127.0.0.1:{postgres.port}/postgres#public.people"
+    (system,) = people.execute("SELECT system_identifier FROM pg_control_system()").fetchone() or ()
+    assert opened(postgres).name == f"postgresql://{system}/postgres#public.people"
 
 
 BROKEN = {

@@ -34,6 +34,11 @@ KeyOption = Annotated[
     str, typer.Option(help="Name of this question; another key asks (and pays) again, with fresh noise.")
 ]
 
+NO_CAP = (
+    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
+    "--cap, such as --cap 3, what all releases of it may cost together"
+)
+
 Z95 = 1.959963984540054
 """Deviations of noise that 95 of 100 answers stay within."""
 
@@ -97,7 +102,7 @@ def ask(
     data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
 ) -> Paid[Released]:
     """The answer of a question, paid for in the ledger first."""
-    from kagemusha.ledger import Cap, open_ledger, witnesses_near
+    from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
     from kagemusha.making.caps import find_cap, require_cap_fits, settle_cap
     from kagemusha.privacy.budget import Budget
     from kagemusha.release.asking import ask as answered
@@ -110,12 +115,11 @@ def ask(
     where = ledger_path(payment.ledger, data)
     name = require_named(payment.dataset or source.name)
     capped = replace(budget, epsilon=payment.cap or budget.epsilon, rows=source.schema.unit.max_rows)
+    if payment.cap is None and not ledger_exists(where):
+        raise UsageError(NO_CAP)
     book = open_ledger(where, witnesses=witnesses_near([data]))
     if not settle_cap(book, Cap(name, payment.policy, capped), asked=payment.cap is not None):
-        raise UsageError(
-            "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
-            "--cap, such as --cap 3, what all releases of it may cost together"
-        )
+        raise UsageError(NO_CAP)
     found = answered(
         source, query, budget, declared=declared, ledger=book, dataset=name, policy=payment.policy, key=payment.key
     )
