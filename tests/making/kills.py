@@ -28,8 +28,11 @@ QUALITY = {"quality.json", "quality.html"}
 
 def order(place: Path, ledger: str, number: int) -> Order:
     schema = Schema([Category("sex", categories=("F", "M")), Integer("age", lower=0, upper=99, bins=5)])
+    table = place / f"people{number}.csv"  # one table has one budget, whatever it is called: these are other people
+    rows = (f"{'FM'[i % 2]},{(i * (number + 1)) % 100}\n" for i in range(100 + number))
+    table.write_text("sex,age\n" + "".join(rows))
     return Order(
-        table=place / "people.csv",
+        table=table,
         schema=schema,
         budget=Budget(1.0),
         method="independent",
@@ -125,7 +128,6 @@ def tried(place: Path, ledger: str, number: int, at: int) -> str:
 
 
 def main(place: Path, ledger: str, kills: int) -> None:
-    (place / "people.csv").write_text("sex,age\n" + "".join(f"{'FM'[i % 2]},{i % 100}\n" for i in range(100)))
     report = place / "report"
     steps(order(place, ledger, 0), None, report)  # here, so that libraries have loaded what they load once
     total = int(report.read_text())

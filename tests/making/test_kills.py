@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from servers import Postgres
@@ -28,12 +29,19 @@ def killed(place: Path, ledger: str, kills: int) -> dict[str, int]:
     return found
 
 
+def fresh(postgres: Postgres) -> str:
+    """A server without a ledger."""
+    with psycopg.connect(postgres.url, autocommit=True) as link:
+        link.execute("DROP SCHEMA IF EXISTS kagemusha CASCADE")
+    return postgres.url
+
+
 def test_killed_over_sqlite(tmp_path: Path) -> None:
     killed(tmp_path, "sqlite", 9)
 
 
 def test_killed_over_postgres(tmp_path: Path, postgres: Postgres) -> None:
-    killed(tmp_path, postgres.url, 7)
+    killed(tmp_path, fresh(postgres), 7)
 
 
 @pytest.mark.slow
@@ -43,4 +51,4 @@ def test_killed_often_over_sqlite(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_often_over_postgres(tmp_path: Path, postgres: Postgres) -> None:
-    print(killed(tmp_path, postgres.url, 120))
+    print(killed(tmp_path, fresh(postgres), 120))

@@ -27,9 +27,6 @@ CapOption = Annotated[
     float | None,
     typer.Option(help="The most ε that all releases of this data set may cost together; set before the first one."),
 ]
-DatasetOption = Annotated[
-    str | None, typer.Option(help="Name of the data set in the ledger; by default its path.", show_default=False)
-]
 KeyOption = Annotated[
     str, typer.Option(help="Name of this question; another key asks (and pays) again, with fresh noise.")
 ]

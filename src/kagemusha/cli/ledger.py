@@ -24,8 +24,8 @@ from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
 from kagemusha.privacy.unit import Adjacency
 
 LIMITS = (
-    "A ledger knows a table by its name and, for a file, by its bytes. It cannot know that the same people stand in another file or "
-    "form (one cell changed, a CSV written as Parquet, a frame in memory), or that another ledger was used for them."
+    "A ledger knows a table by its name and, for a file, by its rows, in whatever order and form. It cannot know that the same people stand "
+    "in another file where one cell was changed, or in a frame in memory, or that another ledger was used for them."
 )
 """What the sums of a ledger rest on."""
 
@@ -55,7 +55,9 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 f"{c['epsilon']:g}",
                 f"{c['delta']:g}",
                 c["adjacency"],
-                (c["rule"] or "first release") + (" (ε = ∞ allowed)" if c["unprotected"] else ""),
+                (c["rule"] or "first release")
+                + (" (ε = ∞ allowed)" if c["unprotected"] else "")
+                + ("" if c["looks"] else " (looks forbidden)"),
                 "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
             ]
             for c in content["caps"]
@@ -301,6 +303,7 @@ def _content(book: Book) -> dict[str, Any]:
                 "adjacency": str(one.budget.unit),
                 "rule": one.rule,
                 "unprotected": one.unprotected,
+                "looks": one.looks,
                 "used": used if math.isfinite(used) else None,
             }
         )

@@ -35,6 +35,9 @@ LedgerOption = Annotated[
         "postgresql://host/database.",
     ),
 ]
+DatasetOption = Annotated[
+    str | None, typer.Option(help="Name of the data set in the ledger; by default its path.", show_default=False)
+]
 TableOption = Annotated[
     str | None,
     typer.Option("--table", help="The table of a database: patients, or schema.patients.", show_default=False),

@@ -35,6 +35,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _of_policy(policy: str) -> str:
+    """How a command names a policy."""
+    return "" if policy == "default" else f" --policy {shlex.quote(policy)}"
+
+
 class Book(Kept):
     """A ledger over a database that speaks SQL."""
 
@@ -141,22 +146,26 @@ class Book(Kept):
 
     def _require_allowed(self, db: Database, request: ReleaseRequest, cap: Cap | None) -> None:
         """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
-        if cap is None:
-            self._require_no_other_policy(db, request)
-            return
-        policy = "" if request.policy == "default" else f" --policy {shlex.quote(request.policy)}"
         if request.inside:
-            if not cap.looks:
-                raise CapReached(
-                    f"data set {request.dataset!r} (policy {request.policy!r}): its owner forbids looks without protection, and "
-                    f"{request.method!r} is one. To allow them: `kagemusha ledger allow-looks {shlex.quote(request.dataset)}"
-                    f"{policy}{self._here}`. Nothing was read"
-                )
+            self._require_looks_allowed(request)
+        elif cap is None:
+            self._require_no_other_policy(db, request)
         elif not cap.unprotected:
+            policy = _of_policy(request.policy)
             raise CapReached(
                 f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
                 "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
                 f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
+            )
+
+    def _require_looks_allowed(self, request: ReleaseRequest) -> None:
+        """A look draws from no cap, so the word of any policy's owner counts."""
+        forbidden = [cap for cap in self.caps() if cap.dataset == request.dataset and not cap.looks]
+        for cap in forbidden:
+            raise CapReached(
+                f"data set {cap.dataset!r} (policy {cap.policy!r}): its owner forbids looks without protection, and "
+                f"{request.method!r} is one. To allow them: `kagemusha ledger allow-looks {shlex.quote(cap.dataset)}"
+                f"{_of_policy(cap.policy)}{self._here}`. Nothing was read"
             )
 
     def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
