@@ -20,6 +20,11 @@ def is_postgres(where: object) -> bool:
     return scheme is not None and scheme.partition("+")[0] in ("postgresql", "postgres")
 
 
+def stays_put(where: object) -> bool:
+    """Whether an address is one of an engine that counts a table where it lives."""
+    return is_postgres(where) or scheme_of(where) == "spark"
+
+
 def shown(url: str) -> str:
     """An address as messages, ledgers and certificates may show it: server and database alone.
 

@@ -95,6 +95,30 @@ def test_another_list(run: Run, signed: Path, home: Path, tmp_path: Path) -> Non
     assert "a key needs" in run("verify", signed, "--trusted", "bad.json", code=2).stderr
 
 
+@pytest.mark.parametrize("where", ["one's own list", "the list that is named", "twice in the list that is named"])
+def test_a_revocation_in_either_list_wins(run: Run, signed: Path, home: Path, tmp_path: Path, where: str) -> None:
+    run("key", "trust", "hospital.key.pub")
+    run("key", "trust", "hospital.key.pub", "--trusted", "list.json")
+    if where == "one's own list":
+        run("key", "revoke", "hospital.key.pub", "--because", "laptop lost")
+    else:
+        run("key", "revoke", "hospital.key.pub", "--because", "laptop lost", "--trusted", "list.json")
+    if where.startswith("twice"):
+        listed = json.loads((tmp_path / "list.json").read_text())
+        trusted = {name: value for name, value in listed["keys"][0].items() if name != "revoked"}
+        (tmp_path / "list.json").write_text(json.dumps({**listed, "keys": [*listed["keys"], trusted]}))
+    for options in (("--trusted", "list.json"), ("--trusted", "list.json", "--key", "hospital.key.pub")):
+        assert "laptop lost" in run("verify", signed, *options, code=10).stderr
+    if where == "one's own list":
+        assert "laptop lost" in run("verify", signed, "--key", "hospital.key.pub", code=10).stderr
+
+
+def test_ones_own_list_trusts_nobody_where_another_is_named(run: Run, signed: Path, home: Path, tmp_path: Path) -> None:
+    run("key", "trust", "hospital.key.pub")
+    (tmp_path / "list.json").write_text('{"format": "kagemusha-trusted-keys/1", "keys": []}')
+    assert "you do not trust" in run("verify", signed, "--trusted", "list.json", code=10).stderr
+
+
 def test_a_key_that_expired(run: Run, signed: Path, tmp_path: Path) -> None:
     run("key", "trust", "hospital.key.pub", "--trusted", "list.json")
     known = json.loads((tmp_path / "list.json").read_text())

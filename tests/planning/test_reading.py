@@ -15,7 +15,7 @@ from kagemusha.encoding.dialects import PostgresDialect
 from kagemusha.planning.forecast import forecast
 from kagemusha.planning.reading import reading
 from kagemusha.privacy.budget import Budget
-from kagemusha.schema import Category, Domain, Integer, Schema
+from kagemusha.schema import Category, Date, Domain, Integer, Schema
 from kagemusha.sources import open_source
 from kagemusha.sources.scans import covering, scans_for
 from kagemusha.synthesizers.fit import fit
@@ -37,14 +37,13 @@ def test_the_scans_are_those_that_were_planned(
     real = type(source._table).rows
     monkeypatch.setattr(type(source._table), "rows", lambda self, query: asked.append(query) or real(self, query))
     fit(create(method), source, Budget(1.0, 1e-9))
-    planned = reading(create(method), SCHEMA.domain)
+    planned = reading(create(method), SCHEMA)
     # kage looks once more, at triples, where pairs are precise
     assert planned.postgres_scans <= len(asked) <= planned.postgres_scans + (method == "kage")
 
 
 def test_five_hundred_columns() -> None:
-    domain = Domain(tuple(f"c{i}" for i in range(500)), (4,) * 500)
-    planned = reading(create("mst"), domain)
+    planned = reading(create("mst"), Schema([Integer(f"c{i}", lower=0, upper=3) for i in range(500)]))
     assert planned.postgres_scans < 140
     assert planned.spark_jobs < 300
     assert planned.code_bytes == 500
@@ -79,6 +78,19 @@ def test_plan_tells(run: Run, tmp_path: Path) -> None:
     assert told["bytes moved"] == told["counts_bytes"] > 0
     records = json.loads(run("plan", "s.toml", "--rows", "1000000", "--method", "p3gm", "--json").stdout)["reading"]
     assert records["bytes moved"] == records["counts_bytes"] + 6_000_000
+
+
+def test_plan_names_columns_whose_rows_leave_the_engine(run: Run, tmp_path: Path) -> None:
+    columns = [
+        Integer("visits", lower=0, upper=4, special=(99,)),
+        Integer("n", lower=0, upper=4, confirmed="Ana"),
+        Date("day", lower="2020-01-01", upper="2020-12-31", format="%d/%m/%Y"),
+    ]
+    Schema(columns).save(tmp_path / "s.toml")
+    shown = " ".join(run("plan", "s.toml").stdout.split())
+    named = "as they are all rows with a value in visits (special), day (format, where the column is stored as text)"
+    assert named in shown
+    assert json.loads(run("plan", "s.toml", "--json").stdout)["reading"]["raw"].keys() == {"visits", "day"}
 
 
 def test_rows_kept_on_disk_are_the_rows(tmp_path: Path) -> None:

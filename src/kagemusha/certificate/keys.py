@@ -217,6 +217,7 @@ def load_trusted(path: Path) -> dict[str, PublicKey]:
         keys = [PublicKey.from_json(entry if isinstance(entry, dict) else {}) for entry in data["keys"]]
     except UsageError as error:
         raise UsageError(f"trusted keys {path}: {error}") from None
+    keys.sort(key=lambda key: key.revoked is not None)  # of a key that is listed twice, the revoked line counts
     return {key.id: key for key in keys}
 
 

@@ -45,11 +45,15 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "first-moments": _SUMS,
     "cross-moments": _SUMS,
     "cell-lengths": ("candidates",),
-    "record-sums": ("norm", "exchange", "entries"),
+    "class-sums": ("weight", "entries"),
+    **dict.fromkeys(("norm-counts", "scatter", "mixture-sizes", "mixture-means", "mixture-scatter"), ("entries",)),
     "gradients": ("lattice",),
     "generated-rows": _GENERATED,
 }
 """Every kind of query there is, and the facts it states."""
+
+COUNTED = frozenset(FACTS) - {"weighted-l1-error", "cell-lengths", "record-sums", "gradients"}
+"""Kinds whose answer follows from counts; any other reads the codes of all rows."""
 
 _OLD_WORDS = (
     (re.compile(r"(?:counts|coarse public grid|fine public grid) of .+"), "counts"),
@@ -68,6 +72,11 @@ _OLD_SUMS = {
 def is_old(certificate: Certificate) -> bool:
     """Whether the format is one in which events did not name their query."""
     return certificate.format in (FIRST_FORMAT, SECOND_FORMAT)
+
+
+def reads_records(certificate: Certificate) -> bool:
+    """Whether some event took more than counts from the table."""
+    return any(event.query is None or event.query.kind not in COUNTED for event in certificate.events)
 
 
 def wrong_sensitivities(certificate: Certificate, schema: Schema | None) -> list[str]:

@@ -64,13 +64,18 @@ class Trust:
     keys: Mapping[str, PublicKey] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, key: Path | None = None, trusted: Path | None = None) -> Trust:
-        """From a public key file, a list of trusted keys, or both; what the list revokes stays revoked."""
+    def of(cls, key: Path | None = None, trusted: Path | None = None, also: Path | None = None) -> Trust:
+        """From a public key file, a list of trusted keys, or both; a list that is `also` known counts for what it revokes.
+
+        A revocation wins wherever it stands: no other list and no key file takes it back.
+        """
         known = {} if trusted is None else load_trusted(trusted)
         if key is not None:
             public = load_public_key(key)
-            if public.id not in known or known[public.id].revoked is None:
+            if known.get(public.id, public).revoked is None:
                 known[public.id] = public
+        if also is not None:
+            known |= {key_id: one for key_id, one in load_trusted(also).items() if one.revoked is not None}
         return cls(known)
 
 

@@ -69,7 +69,9 @@ def compare(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with progress_bar(quiet=as_json) as progress:
-            results = run_comparison(comparison, real.resolve(), declared, out, jobs=jobs, scheduler=scheduler, progress=progress)
+            results = run_comparison(
+                comparison, real.resolve(), declared, out, jobs=jobs, scheduler=scheduler, progress=progress
+            )
     except KeyboardInterrupt:
         kept = len(list((out / "cells").glob("*.json")))
         fail(f"stopped. {kept} of {len(comparison.cells())} fits are kept: the same command goes on from there", 130)

@@ -90,7 +90,7 @@ def plan(
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
     told = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
-    read = reading(synthesizer, complete.domain)
+    read = reading(synthesizer, complete)
     if as_json:
         say_json(
             {
@@ -253,8 +253,14 @@ def _reading(read: Reading, rows: int) -> str:
     return (
         f"a file once, and its codes are kept ({codes:,.0f} MB, on disk beyond 256 MB). In PostgreSQL {read.postgres_scans} scans, on "
         f"Spark {read.spark_jobs} jobs, from which {'the codes of all rows and ' if read.records else ''}at most about "
-        f"{max(0.1, moved):,.1f} MB come over"
+        f"{max(0.1, moved):,.1f} MB come over{_as_they_are(read)}"
     )
+
+
+def _as_they_are(read: Reading) -> str:
+    """Which rows leave an engine uncounted; odd spellings may make others do so, too."""
+    named = ", ".join(f"{name} ({why})" for name, why in read.raw.items())
+    return f", and as they are all rows with a value in {named}" if named else ""
 
 
 def _duration(seconds: float) -> str:

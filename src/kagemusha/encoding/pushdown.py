@@ -9,7 +9,7 @@ of the reference, and no value can raise an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from kagemusha.encoding.arrow import not_flat
@@ -17,7 +17,7 @@ from kagemusha.encoding.bins import own_codes
 from kagemusha.encoding.dialect import Dialect
 from kagemusha.encoding.sql import MOMENTS, UNITS, Stored
 from kagemusha.encoding.values import GAPS, LAST_MOMENT, UNREADABLE, Instant, Plain, instant, plain
-from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Labelled, Measured, Modelled, Moment, Real
+from kagemusha.schema import Labelled, Measured, Modelled, Moment
 from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 
 NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
@@ -33,13 +33,10 @@ SPEAKS = "0123456789+-. \titfTF"
 LINEAR = 16
 """Labels that are tried one after the other; more are searched by halves."""
 
-_KNOWN = {
-    "name", "categories", "other", "lower", "upper", "bins", "edges", "format", "decimals", "missing", "out_of_domain",
-    "dtype", "derived",
+WRITTEN = {
+    "categories", "other", "lower", "upper", "bins", "edges", "scale", "values", "format", "missing", "out_of_domain",
 }  # fmt: skip
-"""The fields whose meaning is written in SQL below. A column that says more is read here."""
-
-_KINDS = (Category, Boolean, Integer, Real, Date, Datetime)
+"""The fields whose meaning for codes is written in SQL below. A column with others of them is read here."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def pushed(column: Modelled, stored: Stored, x: str, dialect: Dialect) -> Pushed
         raise not_flat(column)
     missing = f"{x} IS NULL"
     if (
-        not _is_known(column)
+        not_in_sql(column)
         or stored in ("binary", "other")
         or (isinstance(column, Moment) and stored not in (*MOMENTS, "text"))
     ):
@@ -77,10 +74,9 @@ def pushed(column: Modelled, stored: Stored, x: str, dialect: Dialect) -> Pushed
     return _number(column, stored, x, missing, dialect)
 
 
-def _is_known(column: Modelled) -> bool:
-    """Whether all that is declared of a column is written in SQL here."""
-    said = (f for f in fields(column) if f.name not in _KNOWN)
-    return type(column) in _KINDS and all(not getattr(column, f.name) for f in said)
+def not_in_sql(column: Modelled) -> tuple[str, ...]:
+    """The fields of a column for which engines cannot make its codes, so that its rows come over as they are."""
+    return tuple(field for field in column.code_fields if field not in WRITTEN)
 
 
 def _empty(column: Modelled) -> int:
@@ -195,8 +191,8 @@ def _lookup(texts: Mapping[str, int], text: str, dialect: Dialect) -> str:
 
 # persons
 
-ORDINARY = "(?:0|-?[1-9][0-9]{0,14})"
-"""Texts of numbers that are the names of persons as they stand."""
+FLOATED = r"(?:0|-?[1-9][0-9]*)\.0"
+"""How a column of floats writes a whole number."""
 
 
 def person(stored: Stored, x: str, dialect: Dialect) -> Pushed:
@@ -204,8 +200,10 @@ def person(stored: Stored, x: str, dialect: Dialect) -> Pushed:
     if stored == "text":
         text = dialect.text(x)
         nobody = f"{x} IS NULL OR {_gap(text, dialect)}"
-        sure = f"{nobody} OR {dialect.matches(text, ORDINARY)} OR NOT {_may_speak(text, dialect)}"
-        return Pushed(f"CASE WHEN {nobody} THEN NULL ELSE {text} END", f"({sure})")
+        whole = f"substr({text}, 1, length({text}) - 2)"
+        return Pushed(
+            f"CASE WHEN {nobody} THEN NULL WHEN {dialect.matches(text, FLOATED)} THEN {whole} ELSE {text} END"
+        )
     if stored == "integer":
         small = f"{x} BETWEEN {-(2**53) + 1} AND {2**53 - 1}"
         return Pushed(f"CASE WHEN {small} THEN {dialect.text(x)} END")

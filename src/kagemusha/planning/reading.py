@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.dialect import Dialect
 from kagemusha.encoding.dialects import PostgresDialect, SparkDialect
-from kagemusha.schema.domain import Clique, Domain
+from kagemusha.encoding.travels import rows_of
+from kagemusha.schema import Schema
+from kagemusha.schema.domain import Clique
 from kagemusha.sources.scans import BYTES_A_CELL, covering, scans_for
 from kagemusha.synthesizers.protocol import Synthesizer
 
@@ -24,14 +27,17 @@ class Reading:
     """Bytes of counts that come over from an engine, at most about."""
     records: bool
     """Whether the codes of all rows come over, too."""
+    raw: Mapping[str, str]
+    """Columns whose values come over as they are, with whole rows, and why."""
 
     def moved(self, rows: int) -> int:
         """Bytes that come over from an engine."""
         return self.counts_bytes + (self.code_bytes * rows if self.records else 0)
 
 
-def reading(synthesizer: Synthesizer, domain: Domain) -> Reading:
+def reading(synthesizer: Synthesizer, schema: Schema) -> Reading:
     """What `build` will read; methods that choose as they go may look once or twice more, at a few sets of columns."""
+    domain = schema.domain
     looks = [list(look) for look in synthesizer.counted(domain)]
 
     def scans(dialect: Dialect) -> int:
@@ -44,6 +50,7 @@ def reading(synthesizer: Synthesizer, domain: Domain) -> Reading:
         spark_jobs=scans(SparkDialect()),
         counts_bytes=BYTES_A_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
         records=synthesizer.reads_records,
+        raw=rows_of(schema),
     )
 
 

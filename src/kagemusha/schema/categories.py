@@ -61,6 +61,7 @@ class Category(Labelled):
         "other",
         "dtype",
     )
+    beside_codes: ClassVar[frozenset[str]] = Labelled.beside_codes | {"ancestors"}
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("redraw", "other", "missing", "clip")
 
     def _default_rule(self) -> OutOfDomain:

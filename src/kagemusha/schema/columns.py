@@ -22,6 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 from kagemusha.errors import SchemaError
@@ -53,6 +54,14 @@ class Column(ABC):
     kind: ClassVar[str]
     fields: ClassVar[tuple[str, ...]]
     """The fields of the schema file, in the order they are written."""
+    beside_codes: ClassVar[frozenset[str]] = frozenset({"name", "derived", "confirmed"})
+    """Fields that never change the code of a value. Any other one may: whoever makes codes must know its meaning."""
+
+    @property
+    def code_fields(self) -> tuple[str, ...]:
+        """The fields which this column uses and on which the codes of its values depend."""
+        said = (f.name for f in dataclass_fields(self) if f.name not in self.beside_codes)
+        return tuple(name for name in said if getattr(self, name))
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -104,6 +113,7 @@ class Modelled(Column):
     dtype: str | None = None
     """The type of the column in the output, in arrow's words; nothing but the schema decides it."""
 
+    beside_codes: ClassVar[frozenset[str]] = Column.beside_codes | {"dtype"}
     rules: ClassVar[tuple[OutOfDomain, ...]]
     """The out-of-domain rules this kind understands, the default first."""
 

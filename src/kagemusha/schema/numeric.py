@@ -109,6 +109,7 @@ class Real(Measured):
     values: tuple[float, ...] | None = None
     decimals: int | None = None
 
+    beside_codes: ClassVar[frozenset[str]] = Measured.beside_codes | {"decimals"}
     whole: ClassVar[bool] = False
 
     kind: ClassVar[str] = "real"

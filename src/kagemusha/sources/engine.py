@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from kagemusha.errors import DataError
+from kagemusha.sources.scratch import private_folder
 
 Result = TypeVar("Result")
 
@@ -23,7 +23,7 @@ def connect(columns: int = 0) -> Iterator[Any]:
     """A DuckDB in memory that touches nothing but the files it is told to read.
 
     What does not fit into its memory (half a gigabyte, and a little for each of `columns`, which a reader holds side by side)
-    it writes to a folder that only this user may enter, gone afterwards.
+    it writes, encrypted with a key that is only in memory, to a folder that only this user may enter, gone afterwards.
     """
     import duckdb
 
@@ -33,9 +33,13 @@ def connect(columns: int = 0) -> Iterator[Any]:
         "memory_limit": f"{512 + columns // 8}MB",
     }
     with (
-        TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder,
-        duckdb.connect(config={**config, "temp_directory": folder}) as connection,
+        private_folder() as folder,
+        duckdb.connect(config={**config, "temp_directory": str(folder)}) as connection,
     ):
+        # DuckDB calls its own cipher unsafe because keys come from a fast random generator; a better one would need an
+        # extension that opens the network. What is written lives as long as this process, or until the next one sweeps it up.
+        connection.execute("SET force_mbedtls_unsafe = 'true'")
+        connection.execute("SET temp_file_encryption = true")
         # A bar would be drawn into the output stream, where a command's own answer is expected.
         connection.execute("SET enable_progress_bar = false")
         # The first would take the bounds that a Parquet file states for bounds of all values, and NaN lies beyond any.

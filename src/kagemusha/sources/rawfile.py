@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from tempfile import TemporaryFile
+from typing import IO, Any, Literal
 
 from kagemusha.encoding.sql import Stored
 from kagemusha.errors import DataError
@@ -70,10 +70,10 @@ class RawFile:
         if lines is None or not lines.mixed:
             yield self.path
             return
-        with TemporaryDirectory(prefix="kagemusha-", ignore_cleanup_errors=True) as folder:
-            copy = Path(folder) / "table.csv"
+        with TemporaryFile(prefix="kagemusha-") as copy:
             shielded(self.path, lambda: _write(copy, _blocks(self.path), self.delimiter, lines.loose))
-            yield copy
+            # the file has no name, so it is gone with the process, however that ends
+            yield Path(f"/dev/fd/{copy.fileno()}")
 
     def _reader(self, path: Path) -> str:
         if self.kind == "parquet":
@@ -142,9 +142,9 @@ def _blocks(path: Path) -> Iterator[bytes]:
             block = stream.read(BLOCK)
 
 
-def _write(path: Path, blocks: Iterator[bytes], delimiter: str, loose: bool) -> None:
-    with path.open("wb") as copy:
-        copy.writelines(with_line_feeds(blocks, delimiter, loose=loose))
+def _write(copy: IO[bytes], blocks: Iterator[bytes], delimiter: str, loose: bool) -> None:
+    copy.writelines(with_line_feeds(blocks, delimiter, loose=loose))
+    copy.flush()
 
 
 def _with_milliseconds(path: Path, stored: Sequence[Stored]) -> Any:

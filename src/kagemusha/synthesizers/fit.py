@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.sentences import weighted
+from kagemusha.encoding.travels import travels
 from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.models.contradictions import require_consistent
@@ -41,6 +43,7 @@ from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.plugins import package_of
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.urls import stays_put
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
@@ -108,6 +111,9 @@ class Planned:
         ).with_assumptions(
             [*synthesizer.remarks(source.domain, self.budget), *weighted(source.schema), *source.schema.vouchers()]
         )
+        if stays_put(opened.name):
+            line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
+            certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
             generator=walled(fitted.generator, source.schema),
             schema=source.schema,

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Modelled, Schema
+from kagemusha.sources.scratch import private_folder
 
 SECONDS = 3600
 """How long a program may take for one training."""
@@ -143,8 +142,8 @@ class Command:
     def _run(self, frame: Any, rows: int, rng: np.random.Generator) -> Any:
         from pyarrow import csv
 
-        with tempfile.TemporaryDirectory(prefix="kagemusha-attack-") as folder:
-            given, made = Path(folder) / "in.csv", Path(folder) / "out.csv"
+        with private_folder() as folder:
+            given, made = folder / "in.csv", folder / "out.csv"
             csv.write_csv(frame, given)
             values = {"in": str(given), "out": str(made), "rows": str(rows), "seed": str(int(rng.integers(2**31)))}
             words = [_filled(word, values) for word in shlex.split(self.line)]

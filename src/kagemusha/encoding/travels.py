@@ -1,0 +1,37 @@
+"""What leaves a database or a cluster when a table in it is read, in a sentence for plans and certificates.
+
+It follows from the schema, from what the method asks and from nothing in the table, so that `verify` can write it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kagemusha.encoding.pushdown import not_in_sql
+from kagemusha.schema import Moment, Schema
+
+
+def rows_of(schema: Schema) -> Mapping[str, str]:
+    """The columns whose values engines do not turn into codes, and why: every row with such a value comes over."""
+    found = {}
+    for column in schema.modelled:
+        why = list(not_in_sql(column))
+        if isinstance(column, Moment) and column.format is not None:
+            why.append("format, where the column is stored as text")
+        if why:
+            found[column.name] = ", ".join(why)
+    return found
+
+
+def travels(schema: Schema, *, records: bool, discovered: bool) -> str:
+    """What leaves an engine; `records` says whether the method reads records, `discovered` whether domains were found."""
+    over = ["counts", *(["the values of the columns whose domain was found"] if discovered else [])]
+    over += ["the codes of all rows"] if records else []
+    named = "; ".join(f"{name} ({why})" for name, why in rows_of(schema).items())
+    raw = "those with a value that the engine does not read (bytes, numbers or dates of unusual spelling)"
+    raw += f", and those with any value in {named}" if named else ""
+    whole = "" if schema.unit.column is None else "; one such row made all rows come over, to be bounded together"
+    return (
+        f"Where the table lives, its values were turned into codes and counted. What left the engine: {', '.join(over)}. Rows "
+        f"that came over as they are: {raw}{whole}."
+    )
