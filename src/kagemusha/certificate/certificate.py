@@ -93,6 +93,8 @@ class Certificate:
     """Head of the ledger's chain of changes when the release was closed; None for a ledger in memory."""
     unit_column: str | None = None
     """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
+    package: str | None = None
+    """The package, with its version, whose code the method is; None for our own."""
     format: str = FORMAT
 
     def __repr__(self) -> str:
@@ -119,7 +121,8 @@ class Certificate:
         floating = sentences.FLOATING if self._is_trained else ()
         generated = sentences.GENERATED if any(isinstance(e, GenerationEvent) for e in self.events) else ()
         whom = scope(self.format, self.promised.rows, self.unit_column)
-        return (*declared, *sentences.TRUST, *whom, *floating, *generated)
+        foreign = () if self.package is None else (s.format(package=self.package) for s in sentences.FOREIGN)
+        return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
 
     @property
     def _is_trained(self) -> bool:
@@ -206,7 +209,12 @@ class Certificate:
                 "accounting": str(self.accounting),
                 "broken because": self.broken_because,
             },
-            "method": {"name": self.method, "parameters": dict(self.parameters), "adaptive": self.adaptive},
+            "method": {
+                "name": self.method,
+                "parameters": dict(self.parameters),
+                "adaptive": self.adaptive,
+                **({} if self.package is None else {"package": self.package}),
+            },
             "events": [event.to_json() for event in self.events],
             "totals": {
                 "at delta": promised.delta if promised.delta > 0 else 1e-9,
@@ -239,6 +247,7 @@ class Certificate:
                 method=_of(str, data["method"]["name"]),
                 parameters=_of(dict, data["method"]["parameters"]),
                 adaptive=_of(bool, data["method"]["adaptive"]),
+                package=_of(str, data["method"]["package"]) if "package" in data["method"] else None,
                 events=tuple(event_from_json(event) for event in data["events"]),
                 simulated=data["noise"] == "simulated",
                 schema_digest=_of(str, data["schema digest"]),

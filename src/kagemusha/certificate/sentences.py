@@ -38,6 +38,11 @@ KNOWS = (
     "that another ledger was used for them, it cannot know.",
 )
 
+FOREIGN = (
+    "Method: it is code of the package {package}, not of Kagemusha. Its answers were charged as the events say; its reading of the "
+    "table was not checked, and code of a package can read a table without asking.",
+)
+
 GENERATED = (
     "Generation: the rows are draws from a normal distribution that nobody saw, made in whole numbers on a lattice of 2⁻⁵⁶; the "
     "chance that rounding changed any of them is part of δ. Eigenvectors were computed in doubles and are taken to be right to 2⁻⁴⁰.",

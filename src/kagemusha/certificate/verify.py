@@ -118,6 +118,7 @@ def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Sch
         _filter_check(certificate),
         _sensitivity_check(certificate, schema),
         _assumptions_check(certificate),
+        *([] if certificate.package is None else [_package_check(certificate.package)]),
         *([] if schema is None else [_unit_check(certificate, schema)]),
         *([] if schema is None or schema.weight is None else [_weight_check(certificate, schema)]),
     ]
@@ -238,6 +239,16 @@ def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check
 def _assumptions_check(certificate: Certificate) -> Check:
     missing = len(set(certificate.required_assumptions) - set(certificate.assumptions))
     return Check("assumptions", not missing, f"{missing} are left out or changed" if missing else "are all stated")
+
+
+def _package_check(package: str) -> Check:
+    """Code that is not ours may read what nobody charged."""
+    return Check(
+        "method",
+        True,
+        f"is code of another package ({package}); its reading of the table was not checked",
+        caution=True,
+    )
 
 
 def _unit_check(certificate: Certificate, schema: Schema) -> Check:

@@ -61,6 +61,9 @@ class PostgresLedger(Book):
         found: Head = self._guarded(lambda: chain.read_head(_Database(self._connection())))
         return found
 
+    def damage(self) -> None:
+        """Nothing is asked: the server looks after its files, and its operator has `pg_amcheck`."""
+
     def broken_at(self) -> int | None:
         """The first entry of the chain that does not follow from the one before, if any."""
         found: int | None = self._guarded(lambda: chain.broken_at(_Database(self._connection())))

@@ -18,6 +18,7 @@ from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.schema import Schema
 from kagemusha.schema.images import LABEL, image_shape
 from kagemusha.sources.codes import CodesSource
+from kagemusha.urls import scheme_of
 
 
 def is_images(path: Path) -> bool:
@@ -27,7 +28,7 @@ def is_images(path: Path) -> bool:
 
 def holds_pictures(table: Any) -> bool:
     """Whether something that may be a path is one of pictures."""
-    return isinstance(table, str | PathLike) and is_images(Path(table))
+    return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
 def open_images(path: Path, schema: Schema) -> CodesSource:
