@@ -80,7 +80,7 @@ def reads_records(certificate: Certificate) -> bool:
 
 def wrong_sensitivities(certificate: Certificate, schema: Schema | None) -> list[str]:
     """Which events say another sensitivity than their query has, and why; `schema` if it is the certified one."""
-    judged = ((event, _wrong(event, certificate, schema)) for event in certificate.events)
+    judged = ((event, _wrong(event, certificate, schema)) for event in dict.fromkeys(certificate.events))
     return [f"{event.what}: {why}" for event, why in judged if why]
 
 
