@@ -15,6 +15,7 @@ import typer
 from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.errors import DataError, UsageError
+from kagemusha.untrusted import read_regular
 
 DONE = "release"
 
@@ -185,6 +186,6 @@ def _text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return read_regular(path, follow=True).decode("utf-8")
+    except (OSError, ValueError):
         raise DataError(f"{path}: cannot be read as text") from None
