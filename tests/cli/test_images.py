@@ -132,7 +132,7 @@ def test_a_picture_that_cannot_be_read_is_a_black_one(tmp_path: Path, how: str) 
     assert len(rows) == 6
     assert black in rows.tolist()
     assert sorted(map(tuple, rows.tolist())) == sorted(
-        [*(tuple([*p.ravel(), q]) for p, q in zip(x, y, strict=True)), tuple(black)]
+        [*((*p.ravel(), q) for p, q in zip(x, y, strict=True)), tuple(black)]
     )
 
 
@@ -182,7 +182,7 @@ HOSTILE: dict[str, bytes] = {
 @pytest.mark.parametrize("how", HOSTILE)
 def test_hostile_npz_files_are_refused_in_words(tmp_path: Path, how: str) -> None:
     (tmp_path / "p.npz").write_bytes(HOSTILE[how])
-    with pytest.raises(DataError, match="not an .npz file of arrays") as caught:
+    with pytest.raises(DataError, match=r"not an \.npz file of arrays") as caught:
         open_images(tmp_path / "p.npz", SCHEMA)
     assert caught.value.__context__ is None or caught.value.__suppress_context__
 

@@ -18,9 +18,9 @@ import pytest
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.proposal import propose
 from kagemusha.schema import Category, Drop, Integer, Schema
-from kagemusha.sources import open_source
 from kagemusha.schema.constraints import read_list
 from kagemusha.schema.images import image_schema
+from kagemusha.sources import open_source
 from kagemusha.sources.engine import connect
 from kagemusha.sources.images import open_images
 
@@ -232,13 +232,9 @@ def test_pipes_and_devices_are_no_files(name: str, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
     for path, kind in ((pipe, "pipe"), (device, "device")):
+        load = {"t.toml": Schema.load, "t.npz": lambda path: open_images(path, image_schema(2, 2))}
         with pytest.raises((DataError, SchemaError), match=f"is a {kind}"):
-            if name == "t.toml":
-                Schema.load(path)
-            elif name == "t.npz":
-                open_images(path, image_schema(2, 2))
-            else:
-                open_source(path, SCHEMA)
+            load.get(name, lambda path: open_source(path, SCHEMA))(path)
 
 
 def test_a_list_of_public_values_is_a_regular_file(tmp_path: Path) -> None:
