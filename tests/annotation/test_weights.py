@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from exact import answer_of
 from kagemusha.annotation import judges
 from kagemusha.annotation.judges import ForestTrainer, Judge, Network, Vectors
 from kagemusha.annotation.votes import bald, most_bald
@@ -210,9 +211,9 @@ def test_scores_move_no_further_than_the_proof_says() -> None:
         whole = pool(rng, 6)
         less = [column[1:] for column in whole]
         swapped = [np.append(column[1:], rng.integers(size)) for column, size in zip(whole, SIZES, strict=True)]
-        before = query.total(whole)
-        assert np.abs(before - query.total(less)).max() <= query.reach.added.each
-        assert np.abs(before - query.total(swapped)).max() <= query.reach.exchanged.each
+        before = answer_of(query, whole)
+        assert np.abs(before - answer_of(query, less)).max() <= query.reach.added.each
+        assert np.abs(before - answer_of(query, swapped)).max() <= query.reach.exchanged.each
 
 
 def test_weights_outside_their_range_are_cut() -> None:
@@ -220,7 +221,7 @@ def test_weights_outside_their_range_are_cut() -> None:
         PAIRS, [np.zeros(SCHEMA.domain.shape(p)) for p in PAIRS], np.ones(3), np.zeros(3), SCHEMA.domain,
         lambda columns: np.array([10**9, -5] * len(columns[0]))[: len(columns[0])],
     )  # fmt: skip
-    one = query.total([np.zeros(1, dtype=np.int64)] * 3)
+    one = answer_of(query, [np.zeros(1, dtype=np.int64)] * 3)
     assert (one <= query.reach.added.each).all()
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from exact import answer_of
 from kagemusha.neural.mixture import LEAST_VARIANCE, Mixture, mixture_of
 from kagemusha.neural.wishart import wishart_noise
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
@@ -60,7 +61,7 @@ def test_a_person_never_moves_a_sum_further_than_proved(query: MixtureQuery, rel
         other = rest
         if relation is Adjacency.REPLACE:
             other = [np.concatenate(pair) for pair in zip(rest, records(rng, rows), strict=True)]
-        step = (query.total(mine) - query.total(other)).astype(object)
+        step = (answer_of(query, mine) - answer_of(query, other)).astype(object)
         assert (step**2).sum() <= moves.l2_squared
         farthest = max(farthest, float((step**2).sum() / moves.l2_squared))
     if rows == 1 and relation is Adjacency.ADD_REMOVE:
@@ -88,7 +89,7 @@ def test_without_noise_a_step_is_that_of_textbooks() -> None:
         MixtureMeans(wide, "", MIXTURE),
         MixtureScatter(wide, "", MIXTURE, "full"),
     )
-    parts = [q.split(NoisyVector(q.total(columns).astype(float), 1e-9))[0] for q in queries]
+    parts = [q.split(NoisyVector(answer_of(q, columns).astype(float), 1e-9))[0] for q in queries]
     found = mixture_of(*parts, (1e-9, 1e-9, 1e-9))  # type: ignore[arg-type]
     assert np.allclose(found.weights, sizes / 300, atol=1e-3)
     assert np.allclose(found.means, means, atol=2e-3)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from exact import answer_of
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.kernel_vectors import KernelVectors
@@ -68,7 +69,7 @@ def test_a_person_never_moves_a_sum_further_than_proved(query: RecordQuery, rela
         rest = records(rng, 20)
         mine = joined(rest, records(rng, rows))
         other = joined(rest, records(rng, rows)) if relation is Adjacency.REPLACE else rest
-        step = (query.total(mine) - query.total(other)).astype(object)
+        step = (answer_of(query, mine) - answer_of(query, other)).astype(object)
         assert (step**2).sum() <= moves.l2_squared
         assert np.abs(step).sum() <= moves.l1
         farthest = max(farthest, (step**2).sum() / moves.l2_squared)
@@ -80,12 +81,12 @@ def test_a_person_never_moves_a_sum_further_than_proved(query: RecordQuery, rela
 def test_sums_are_exact_in_any_order_and_in_any_pieces(query: RecordQuery, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = records(np.random.default_rng(1), 500)
     order = np.random.default_rng(2).permutation(500)
-    whole = query.total(columns)
+    whole = answer_of(query, columns)
     assert whole.dtype == np.int64
     assert len(whole) == query.entries
-    assert (query.total([c[order] for c in columns]) == whole).all()
+    assert (answer_of(query, [c[order] for c in columns]) == whole).all()
     monkeypatch.setattr("kagemusha.queries.record_vectors.BLOCK", 64)
-    assert (query.total(columns) == whole).all()
+    assert (answer_of(query, columns) == whole).all()
 
 
 def test_scatter_and_sums_come_back_in_their_own_scale() -> None:
@@ -93,12 +94,12 @@ def test_scatter_and_sums_come_back_in_their_own_scale() -> None:
     far = replace(PLAIN, radius=np.full(1, 10.0))  # nothing is clipped
     vectors = far.raw(columns, slice(0, 400)).astype(float)
     scatter = Scatter(far, "scatter")
-    exact = NoisyVector(scatter.total(columns).astype(float), 7.0)
+    exact = NoisyVector(answer_of(scatter, columns).astype(float), 7.0)
     matrices, deviation = scatter.split(exact)
     assert np.allclose(matrices[0], vectors.T @ vectors, atol=2.0)
     assert deviation[0] == pytest.approx(7.0 * (10 / LATTICE) ** 2 / BESIDE)
     sums = ClassSums(far, "sums", 512)
-    counts, found = sums.split(NoisyVector(sums.total(columns).astype(float), 1.0))
+    counts, found = sums.split(NoisyVector(answer_of(sums, columns).astype(float), 1.0))
     assert counts.tolist() == np.bincount(columns[3]).tolist()
     for one in range(2):
         assert np.allclose(found[one], vectors[columns[3] == one].sum(axis=0), atol=1.0)
@@ -159,7 +160,7 @@ def test_a_person_never_moves_the_length_of_cells_further_than_proved(relation: 
         rest = records(rng, 3)
         mine = joined(rest, records(rng, rows))
         other = joined(rest, records(rng, rows)) if relation is Adjacency.REPLACE else rest
-        step = np.abs(CELLS.total(mine) - CELLS.total(other))
+        step = np.abs(answer_of(CELLS, mine) - answer_of(CELLS, other))
         assert step.max() <= moves.each
         assert int((step.astype(object) ** 2).sum()) <= moves.l2_squared
         farthest = max(farthest, step.max() / moves.each)
@@ -170,4 +171,4 @@ def test_lengths_of_cells_by_hand() -> None:
     columns = records(np.random.default_rng(5), 200)
     whole = PLAIN.whole(columns, slice(0, 200))
     wanted = sum(np.linalg.norm(whole[columns[2] == code].sum(axis=0)) for code in range(3))
-    assert CELLS.total(columns)[1] == pytest.approx(wanted - 10, abs=3)
+    assert answer_of(CELLS, columns)[1] == pytest.approx(wanted - 10, abs=3)

@@ -15,6 +15,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.curator import Curator
+from kagemusha.release.observer import Observer
 from kagemusha.release.release import Release
 from kagemusha.schema import Unit
 from kagemusha.sources import PartSource, open_source
@@ -43,15 +44,14 @@ def test_persons_stay_told_apart() -> None:
     assert part.schema.unit == schema.unit
 
 
-class Told(Curator):
-    """Remembers what it is told."""
+class Told(Observer):
+    """Remembers what was asked."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def _answered(self, query: Any, event: Any, values: Any) -> None:
-        self.heard.append(query.what)
+    def answered(self, queries: Any, events: Any, answers: Any) -> None:
+        self.heard += [query.what for query in queries]
 
 
 def test_a_part_spends_from_the_whole_and_tells_it() -> None:
@@ -59,7 +59,8 @@ def test_a_part_spends_from_the_whole_and_tells_it() -> None:
     budget, book = Budget(1.0, 1e-6), open_ledger()
     request = ReleaseRequest(dataset="t", policy="default", method="x", budget=budget, accounting=Accounting.GDP)
     with Release(request, Filter(budget, Accounting.GDP), book, SimulatedNoise(np.random.default_rng(0))) as release:
-        whole = Told(open_source(example_table(), example_schema()), release)
+        told = Told()
+        whole = Curator(open_source(example_table(), example_schema()), release, observer=told)
         whole.measure([("age",)], 0.25 * whole.total)
         part = whole.part(NAMES)
         assert part.domain.names == NAMES
@@ -68,4 +69,4 @@ def test_a_part_spends_from_the_whole_and_tells_it() -> None:
         assert whole.remaining == part.remaining == pytest.approx(0.5 * part.total, rel=1e-6)
         with pytest.raises(BudgetExceeded):
             part.measure([("ward",)], 0.6 * part.total)
-    assert whole.heard == ["counts of age", "counts of sex"]
+    assert told.heard == ["counts of age", "counts of sex"]

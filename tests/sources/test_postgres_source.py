@@ -16,7 +16,7 @@ from kagemusha import fit
 from kagemusha.errors import DataError, KagemushaError, LedgerError, SchemaError, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.schema import Category, Domain, Drop, Integer, Schema
-from kagemusha.sources import SqlSource, open_source
+from kagemusha.sources import PartSource, SqlSource, open_source
 from kagemusha.sources.postgres import PostgresTable
 from kagemusha.sources.scans import covering, scans_for
 from servers import PASSWORD, Postgres
@@ -111,14 +111,16 @@ def test_a_lost_connection_is_an_error_and_stays_one(postgres: Postgres, people:
             source.rows()
 
 
-class Cut:
+class Cut(PartSource):
     """A synthesizer's view of a source whose connection is cut after so many counts."""
 
     def __init__(self, source: SqlSource, link: psycopg.Connection, after: int) -> None:
+        super().__init__(source, source.domain.names)
         self._source, self._link, self._left = source, link, after
 
-    def __getattr__(self, name: str):
-        return getattr(self._source, name)
+    @property
+    def schema(self) -> Schema:
+        return self._source.schema
 
     def count(self, cliques):
         if not self._left:

@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import psycopg
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -67,7 +68,8 @@ DECLARED: dict[str, Callable[[str], Modelled]] = {
 
 ROWS = max(len(values) for *_, values in STORED.values())
 COLUMNS = {name: [*values, *[None] * (ROWS - len(values))] for name, (*_, values) in STORED.items()}
-NEAR = ["frame", "parquet", "pattern", "duckdb", "postgres"]
+NEAR = ["frame", "parquet", "pattern", "duckdb", "postgres", "view", "postgres-view"]
+"""A view comes in another order at every scan."""
 KINDS = [*NEAR, pytest.param("spark", marks=pytest.mark.slow)]
 
 
@@ -87,17 +89,27 @@ def store(kind: str, table: pa.Table, request: pytest.FixtureRequest, folder: Pa
         pq.write_table(table.slice(0, half), folder / "part-1.parquet")
         pq.write_table(table.slice(half).select(list(reversed(table.column_names))), folder / "part-2.parquet")
         return str(folder / "part-*.parquet"), {}
-    if kind == "duckdb":
+    if kind in ("duckdb", "view"):
         path = folder / "t.db"
         with duckdb.connect(str(path)) as connection:
             connection.register("given", table)
             connection.execute('CREATE TABLE "the ""table" AS SELECT * FROM given')
-        return f"duckdb:///{path}", {"table": 'the "table'}
-    if kind == "postgres":
+            connection.execute('CREATE VIEW shuffled AS SELECT * FROM "the ""table" ORDER BY random()')
+        return f"duckdb:///{path}", {"table": "shuffled" if kind == "view" else 'the "table'}
+    if kind in ("postgres", "postgres-view"):
         url = request.getfixturevalue("postgres").url
         name = f't"; drop {os.urandom(4).hex()}'
         into_postgres(url, name, table)
-        return url, {"table": name}
+        if kind == "postgres":
+            return url, {"table": name}
+        view = f"v{os.urandom(4).hex()}"
+        with psycopg.connect(url) as link:
+            link.execute(
+                sql.SQL("CREATE VIEW {} AS SELECT * FROM {} ORDER BY random()").format(
+                    sql.Identifier(view), sql.Identifier(name)
+                )
+            )
+        return url, {"table": view}
     spark = request.getfixturevalue("spark")
     fields = ", ".join(
         f"`{n.replace('`', '``')}` {spark_type(f.type)}" for n, f in zip(table.column_names, table.schema, strict=True)
@@ -238,6 +250,51 @@ def test_the_same_rows_of_each_person_stay(
     open_schema = Schema([Drop("id"), Category("ward"), BOUNDED["stay"]], Unit("id", 3))
     ours, theirs = (open_table(t, open_schema, **p).count_values("ward") for t, p in ((where, place), (table, {})))
     assert (ours.labels, ours.counts.tolist()) == (theirs.labels, theirs.counts.tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_comes_moves_nobody_elses_rows_and_no_more_than_their_own(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """With a person of many rows and without, whatever order the rows come in, and at every pass over them."""
+    table = visits(5)
+    theirs = pc.equal(table["id"], 7)
+    (tmp_path / "without").mkdir()
+    where, place = store(kind, table, request, tmp_path)
+    before, spot = store(kind, table.filter(pc.invert(theirs)), request, tmp_path / "without")
+    inside, outside = open_source(where, BOUNDED, **place), open_source(before, BOUNDED, **spot)
+    for _ in range(3):
+        step = inside.count([("ward", "stay")])[0].counts - outside.count([("ward", "stay")])[0].counts
+        assert step.min() >= 0, "somebody else lost a row"
+        assert step.sum() == min(3, int(pc.sum(theirs).as_py()))
+    assert sum(len(batch[0]) for batch in inside.batches()) == inside.rows()
+    open_schema = Schema([Drop("id"), Category("ward"), BOUNDED["stay"]], Unit("id", 3))
+    found = [open_table(t, open_schema, **p).count_values("ward") for t, p in ((where, place), (before, spot))]
+    counts = [dict(zip(values.labels, values.counts.tolist(), strict=True)) for values in found]
+    steps = [counts[0].get(label, 0) - counts[1].get(label, 0) for label in counts[0] | counts[1]]
+    assert min(steps) >= 0
+    assert sum(steps) == min(3, int(pc.sum(theirs).as_py()))
+
+
+LETTERS = ["1000", "1e3", "0", "false", "-0", "1", "true", "5", "5.00", "007", "7", " 7", "A1", "a1", "1_0", "10", "é", "2020-01-05", "2020-01-05 00:00:00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_texts_are_two_persons(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """But for what a column of floats writes behind whole numbers."""
+    texts = [*LETTERS, "5.0", "1000.0"]
+    table = pa.table(
+        {
+            "id": pa.array([text for text in texts for _ in range(4)]),
+            "ward": pa.array(["a"] * 4 * len(texts)),
+            "stay": pa.array([i % 21 for i in range(4 * len(texts))], type=pa.int64()),
+        }
+    )
+    where, place = store(kind, table, request, tmp_path)
+    source = open_source(where, BOUNDED, **place)
+    persons = np.bincount(source.records()[1])
+    assert len(persons) == len(LETTERS)
+    assert (persons == 3).all()
 
 
 def _by_person(source: Source) -> list[list[tuple[int, ...]]]:

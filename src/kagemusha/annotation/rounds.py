@@ -19,7 +19,7 @@ from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Round
 from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.reach import UNITS_PER_COUNT
-from kagemusha.queries.scores import L1Error
+from kagemusha.queries.scores import Distances, L1Error
 from kagemusha.queries.weighted_errors import WeightedError, weighted_counts
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
@@ -104,7 +104,7 @@ class Rounds:
         pairs: list[Clique] = [clique for clique in fitting if len(clique) == 2]
         return pairs or fitting
 
-    def _query(self, pairs: Sequence[Clique], weights: Weights | None, cost: float) -> L1Error:
+    def _query(self, pairs: Sequence[Clique], weights: Weights | None, cost: float) -> Distances:
         assert self.model is not None
         sizes = np.array([self._candidates.weights[c] for c in pairs])
         penalties = np.array([self._noise_error(c, cost) for c in pairs])

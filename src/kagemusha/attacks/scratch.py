@@ -95,9 +95,12 @@ class ScratchLedger:
         return []
 
 
-def scratch_release(synthesizer: Synthesizer, schema: Schema, budget: Budget, rng: np.random.Generator) -> Release:
-    """A release that is none: reproducible noise, the filter as always, no ledger."""
+def scratch_release(
+    synthesizer: Synthesizer, schema: Schema, budget: Budget, rng: np.random.Generator, *, delta_share: float = 0.0
+) -> Release:
+    """A release that is none: reproducible noise, the filter as always, no ledger. `delta_share` of δ is set aside for discovery."""
     accounting = Accounting(synthesizer.accounting)
-    schedule = synthesizer.schedule_for(schema, budget)
+    schedule = () if delta_share else synthesizer.schedule_for(schema, budget)
     request = ReleaseRequest("game", synthesizer.name, budget, accounting, schedule=schedule)
-    return Release(request, Filter(budget, accounting, schedule=schedule), ScratchLedger(), SimulatedNoise(rng))
+    kept = Filter(budget, accounting, delta_share=delta_share, schedule=schedule)
+    return Release(request, kept, ScratchLedger(), SimulatedNoise(rng))

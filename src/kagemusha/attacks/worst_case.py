@@ -87,6 +87,20 @@ STRONGEST = {
 """The table on which each method's promise shows most; `three` for all others."""
 
 
+OPTIONS: dict[str, dict[str, Any]] = {"gaussian-rows": {"rows": 200, "at_least": 1400}}
+"""Options with which a method's promise shows: rows of few records need little noise on the moments, which hides the person."""
+
+
+def crowd(table: Any, label: str, people: int) -> Any:
+    """The table with so many more people who hold this label of column c, each one person of their own; the last row stays last."""
+    import pyarrow as pa
+
+    first = table.slice(0, 1).to_pylist()[0]
+    ids = table["id"].to_pylist()
+    rows = [{**first, "c": label, "id": max(ids) + 1 + i} for i in range(people)]
+    return pa.concat_tables([table.slice(0, 1), pa.Table.from_pylist(rows, schema=table.schema), table.slice(1)])
+
+
 def worst_case(method: str, budget: Budget, table: str | None = None) -> tuple[Schema, Tables]:
     """A schema and two tables for a method: without the person, and with them (under replace: with another instead)."""
     name = table or STRONGEST.get(method, "three")

@@ -45,7 +45,8 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "first-moments": _SUMS,
     "cross-moments": _SUMS,
     "cell-lengths": ("candidates",),
-    "record-sums": ("norm", "exchange", "entries"),
+    "class-sums": ("weight", "entries"),
+    **dict.fromkeys(("norm-counts", "scatter", "mixture-sizes", "mixture-means", "mixture-scatter"), ("entries",)),
     "gradients": ("lattice",),
     "generated-rows": _GENERATED,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from kagemusha.schema import Measured, Real
 def code_type(size: int) -> np.dtype[Any]:
     """The smallest integer type for codes below `size`."""
     return np.dtype(np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.int32)
+
+
+def no_codes(sizes: Iterable[int]) -> list[Codes]:
+    """No records, in columns of these numbers of codes."""
+    return [np.empty(0, dtype=code_type(size)) for size in sizes]
 
 
 LISTED = 1 << 16

@@ -191,8 +191,8 @@ def _lookup(texts: Mapping[str, int], text: str, dialect: Dialect) -> str:
 
 # persons
 
-ORDINARY = "(?:0|-?[1-9][0-9]{0,14})"
-"""Texts of numbers that are the names of persons as they stand."""
+FLOATED = r"(?:0|-?[1-9][0-9]*)\.0"
+"""How a column of floats writes a whole number."""
 
 
 def person(stored: Stored, x: str, dialect: Dialect) -> Pushed:
@@ -200,8 +200,10 @@ def person(stored: Stored, x: str, dialect: Dialect) -> Pushed:
     if stored == "text":
         text = dialect.text(x)
         nobody = f"{x} IS NULL OR {_gap(text, dialect)}"
-        sure = f"{nobody} OR {dialect.matches(text, ORDINARY)} OR NOT {_may_speak(text, dialect)}"
-        return Pushed(f"CASE WHEN {nobody} THEN NULL ELSE {text} END", f"({sure})")
+        whole = f"substr({text}, 1, length({text}) - 2)"
+        return Pushed(
+            f"CASE WHEN {nobody} THEN NULL WHEN {dialect.matches(text, FLOATED)} THEN {whole} ELSE {text} END"
+        )
     if stored == "integer":
         small = f"{x} BETWEEN {-(2**53) + 1} AND {2**53 - 1}"
         return Pushed(f"CASE WHEN {small} THEN {dialect.text(x)} END")

@@ -19,8 +19,8 @@ from kagemusha.encoding.arrow import encode_arrow, not_flat, number_cells, read_
 from kagemusha.encoding.bins import code_type, to_codes
 from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.parse import TextReader, days_sql, plain_moment_sql, quote
-from kagemusha.encoding.values import FIRST_MOMENT, FIRST_NANOSECOND, GAPS, LAST_MOMENT
-from kagemusha.schema import Labelled, Measured, Modelled, Moment
+from kagemusha.encoding.values import FIRST_MOMENT, FIRST_NANOSECOND, GAPS, LAST_MOMENT, Instant, Plain, plain
+from kagemusha.schema import Category, Labelled, Measured, Modelled, Moment
 from kagemusha.schema.spelling import MICROSECONDS_A_DAY
 
 Stored = Literal[
@@ -75,8 +75,15 @@ class Query:
         }
 
 
-def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
-    """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values."""
+WHOSE = "w"
+"""The column of a query's answer that says whose a row is."""
+
+
+def codes_query(fields: Iterable[tuple[Modelled, Stored, str]], whose: tuple[Stored, str] | None = None) -> Query:
+    """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values.
+
+    With `whose` the plain values of one more column come along, in the same scan: who each row belongs to.
+    """
     columns: list[Modelled] = []
     types: dict[str, Iterable[str]] = {}
     levels: tuple[list[str], list[str], list[str]] = ([], [], [])
@@ -96,8 +103,17 @@ def codes_query(fields: Iterable[tuple[Modelled, Stored, str]]) -> Query:
         last = f"{_lattice(column.unit, v)} AS {v}" if isinstance(column, Moment) else v
         for level, step in zip(levels, (f"{plain} AS {p}", f"{p}, {value} AS {v}", last + rest), strict=True):
             level.append(step)
+    if whose is not None:
+        levels[0].append(f"{plain_sql(Category('whose'), *whose)} AS {WHOSE}")
+        levels[1].append(WHOSE)
+        levels[2].append(WHOSE)
     setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, words))})" for name, words in types.items())
     return Query(tuple(columns), setup, tuple(", ".join(level) for level in levels))
+
+
+def as_plain(value: Any, stored: Stored) -> Plain:
+    """A value that `plain_sql` gave as a plain value."""
+    return Instant(value) if stored in MOMENTS and value is not None else plain(value)
 
 
 def plain_sql(column: Modelled, stored: Stored, source: str) -> str:

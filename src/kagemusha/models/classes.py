@@ -43,8 +43,6 @@ class ClassGenerator(ByDrawing):
     edges: Mapping[str, FloatArray] = field(default_factory=dict)
     """Where a column's codes begin, after the first one, if not half-way between their places."""
     gaps: FloatArray | None = None
-    bend: tuple[FloatArray, FloatArray] | None = None
-    """Two layers that add to the directions what is not linear in them: bend[1]·relu(bend[0]·(code, 1))."""
     """For each mark of each column, above what its feature means it; one half if nothing is said."""
 
     def features(self, classes: IntArray, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
@@ -57,9 +55,6 @@ class ClassGenerator(ByDrawing):
             inner = rng.standard_normal((len(whose), self.basis.shape[1]))
             inner = np.einsum("nij,nj->ni", self.factors[whose], inner)
             drawn = self.means[whose] + inner @ self.basis.T
-            if self.bend is not None:
-                middle = np.maximum(inner @ self.bend[0][:-1] + self.bend[0][-1], 0.0)
-                drawn += middle @ self.bend[1]
             drawn += self.spread * rng.standard_normal(drawn.shape)
             yield rows, drawn
 
@@ -100,8 +95,6 @@ class ClassGenerator(ByDrawing):
         arrays |= {f"edges.{i}": self.edges[p.name] for i, p in enumerate(self.columns) if p.name in self.edges}
         if self.gaps is not None:
             arrays["gaps"] = self.gaps
-        if self.bend is not None:
-            arrays |= {"bend.first": self.bend[0], "bend.second": self.bend[1]}
         if self.labels is not None:
             meta["labels"], inner = self.labels.to_arrays()
             arrays |= {f"labels.{name}": array for name, array in inner.items()}
@@ -131,11 +124,6 @@ class ClassGenerator(ByDrawing):
         if shapes != ((classes, width), (width, inner), (classes, inner, inner), (width,)):
             raise ValueError("the parts do not fit the columns")
         gaps = arrays.get("gaps")
-        bend = (arrays["bend.first"], arrays["bend.second"]) if "bend.first" in arrays else None
-        if bend is not None:
-            wanted = ((inner + 1, bend[0].shape[-1]), (bend[0].shape[-1], width))
-            if (bend[0].shape, bend[1].shape) != wanted or not all(map(moderate, bend)):
-                raise ValueError("the layers do not fit the directions")
         if not all(map(moderate, [*parts, *edges.values(), *([] if gaps is None else [gaps])])) or inner > width:
             raise ValueError("a part is not finite")
         if not (len(weights) and weights.min() >= 0 and abs(float(weights.sum()) - 1) < 1e-9):
@@ -159,7 +147,6 @@ class ClassGenerator(ByDrawing):
             labels=labels,
             edges=edges,
             gaps=gaps,
-            bend=bend,
         )
 
 

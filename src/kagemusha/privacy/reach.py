@@ -26,6 +26,9 @@ LOGARITHM_ROUNDING = 64
 LENGTH_STEPS = 2**12
 """The largest norm of a record's vector, in whole steps."""
 
+DIAGONAL, BESIDE = 5, 7
+"""Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for nothing."""
+
 COUNTS = Reach(Sensitivity(1, 1, 1), Sensitivity(2, 2, 1))
 """A record is in one cell of a marginal; exchanged, it leaves one and enters another."""
 
@@ -73,12 +76,20 @@ def _sums(facts: Mapping[str, Any]) -> Reach:
     return Reach(*(_from_squared(sum(_whole(facts[how], low=0)), entries) for how in ("added", "exchanged")))
 
 
-def _records(facts: Mapping[str, Any]) -> Reach:
-    """Vectors of bounded norm, one a record; `exchange` is how many times that two of them can differ, squared."""
-    norm, times, entries = _whole([facts["norm"], facts["exchange"], facts["entries"]], low=1)
-    if times not in (2, 4):
-        raise ValueError("two vectors differ by at most twice the longer")
-    return Reach(_from_squared(norm, entries), _from_squared(times * norm, entries))
+def _records(norm: int, exchanged: int) -> Callable[[Mapping[str, Any]], Reach]:
+    """One vector per record, of a squared norm that its kind bounds; two of them differ by at most `exchanged` times that, squared."""
+
+    def reach(facts: Mapping[str, Any]) -> Reach:
+        (entries,) = _whole([facts["entries"]], low=1)
+        return Reach(_from_squared(norm, entries), _from_squared(exchanged * norm, entries))
+
+    return reach
+
+
+def _class_sums(facts: Mapping[str, Any]) -> Reach:
+    """A count, multiplied by a public weight, beside a vector."""
+    (weight,) = _whole([facts["weight"]], low=1)
+    return _records(weight**2 + LENGTH_STEPS**2, 4)(facts)
 
 
 def _weighted_counts(facts: Mapping[str, Any]) -> Reach:
@@ -121,6 +132,11 @@ _REACHES: dict[str, Callable[[Mapping[str, Any]], Reach]] = {
     "determined-child": _scores(2, 2),
     "first-moments": _sums,
     "cross-moments": _sums,
-    "record-sums": _records,
+    "norm-counts": _records(1, 2),
+    "class-sums": _class_sums,
+    "scatter": _records(DIAGONAL**2 * LENGTH_STEPS**4, 2),
+    "mixture-sizes": _records(LENGTH_STEPS**2, 2),
+    "mixture-means": _records(LENGTH_STEPS**2, 4),
+    "mixture-scatter": _records(DIAGONAL**2 * LENGTH_STEPS**4, 4),
     "cell-lengths": _scores(LENGTH_STEPS + 1, 2 * (LENGTH_STEPS + 1)),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Query
+from kagemusha.queries.query import ReadsMarginals
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines
 from kagemusha.schema.judging import broken, rules_in_force
@@ -27,7 +27,7 @@ class NoisyBreaks:
 
 
 @dataclass(frozen=True, eq=False)
-class BrokenRules(Query[NoisyBreaks]):
+class BrokenRules(ReadsMarginals[NoisyBreaks]):
     """The number of rows, and of rows that break each rule in force; asked of a table as `sources.judged` shows it."""
 
     schema: Schema

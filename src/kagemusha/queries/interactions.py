@@ -16,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Choice, Query, label
+from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
 from kagemusha.schema.domain import Clique
 
@@ -37,7 +37,7 @@ def grouped(counts: Table, groups: Groups) -> Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Interaction(Query["NoisyInteraction"]):
+class Interaction(ReadsMarginals["NoisyInteraction"]):
     """scale · (interaction of the grouped table), an integer in every cell.
 
     On an axis with n groups the query applies nI − J (J all ones), so it is the centred table times scale = Π n.
@@ -111,7 +111,7 @@ def combined(one: NoisyInteraction, other: NoisyInteraction) -> NoisyInteraction
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedError(Choice[NoisyVector]):
+class GroupedError(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
     """‖grouped p_r(D) − p̂_r‖₁ for each candidate: how far a pair of columns is from what is known about it.
 
     `estimates` are over groups and fixed before the data is read.

@@ -1,11 +1,12 @@
 """The sums of EM over records: how much belongs to each component, and the first and second moments of that.
 
 A record's responsibilities r lie on the simplex and its vector v is clipped (`Vectors.whole`: ‖v‖ ≤ LATTICE), so each of
-the three sums has a joint norm of its own for all components together: three charges an iteration, not one a component.
+the three sums has a joint norm of its own for all components together: three charges per iteration, not one per component.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,9 +15,13 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.neural.mixture import Mixture
-from kagemusha.queries.record_sums import BESIDE, DIAGONAL, RecordQuery
-from kagemusha.queries.record_vectors import LATTICE
+from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.queries.record_sums import RecordQuery
+from kagemusha.queries.record_vectors import LATTICE, exact_product, on_lattice
 from kagemusha.queries.scores import NoisyVector
+
+SHARES = 2.0**20
+"""Steps of a responsibility."""
 
 Shape = Literal["diagonal", "full"]
 
@@ -37,11 +42,9 @@ class MixtureQuery(RecordQuery):
         for rows in self.vectors.blocks(columns):
             whole = self.vectors.whole(columns, rows)
             if self.mixture is None:
-                shares = np.eye(self.components)[self.vectors.labels(columns, rows)]
+                yield np.eye(self.components)[self.vectors.labels(columns, rows)], whole
             else:
-                shares = self.mixture.responsibilities(whole * (self.vectors.radius[0] / LATTICE))
-            # a hair less than one: the sum of squares must not pass it by rounding
-            yield shares * (1 - 1e-9), whole
+                yield shares_of(self.mixture, whole, float(self.vectors.radius[0])), whole
 
     @property
     def unit(self) -> float:
@@ -49,23 +52,47 @@ class MixtureQuery(RecordQuery):
         return float(self.vectors.radius[0]) / LATTICE
 
 
+def shares_of(mixture: Mixture, whole: FloatArray, radius: float) -> FloatArray:
+    """The responsibilities of records for their vectors in whole steps of the lattice: each from its own record alone, to the last bit.
+
+    Differences from the means and their products with the factors of the precisions are exact sums of whole numbers, squares are
+    added and shares divided entry by entry, in one order; shares are rounded down to steps of 1/SHARES, so that none sums to more than one.
+    """
+    if len(mixture.weights) == 1:
+        return np.ones((len(whole), 1))
+    logs = []
+    for k, mean in enumerate(mixture.means):
+        along = exact_product(
+            whole / LATTICE - on_lattice(mean / radius), radius * np.linalg.cholesky(mixture.precisions[k])
+        )
+        distance = np.zeros(len(whole))
+        for column in along.T:
+            distance += column**2
+        logs.append(math.log(max(float(mixture.weights[k]), 1e-300)) - (distance + mixture.log_determinants[k]) / 2)
+    highest = np.maximum.reduce(logs)
+    found = [np.exp(log - highest) for log in logs]
+    total = np.zeros(len(whole))
+    for share in found:
+        total += share
+    return np.stack([np.floor(share / total * SHARES) / SHARES for share in found], axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class MixtureSizes(MixtureQuery):
     """Σ r: how many records belong to each component."""
 
+    kind: ClassVar[str] = "mixture-sizes"
     proof: ClassVar[str] = (
         "r has no negative entry and sums to at most one, so ‖LATTICE·r‖ ≤ LATTICE after rounding down. Exchanged: the inner "
         "product of two such vectors is not negative, so Δ² at most doubles."
     )
-    norm: ClassVar[int] = LATTICE**2
-    exchange: ClassVar[int] = 2
 
     @property
     def entries(self) -> int:
         """One a component."""
         return self.components
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """In steps of 1/LATTICE."""
         found = np.zeros(self.components)
         for shares, _ in self._parts(columns):
@@ -81,18 +108,18 @@ class MixtureSizes(MixtureQuery):
 class MixtureMeans(MixtureQuery):
     """Σ r·v of each component."""
 
+    kind: ClassVar[str] = "mixture-means"
     proof: ClassVar[str] = (
         "A record adds rₖ·v to each component k, rounded towards zero: Δ² ≤ Σrₖ²‖v‖² ≤ LATTICE². Exchanged: two vectors differ by "
         "at most twice the longer."
     )
-    norm: ClassVar[int] = LATTICE**2
 
     @property
     def entries(self) -> int:
         """A vector a component."""
         return self.components * self.vectors.width
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """Component by component."""
         found = np.zeros((self.components, self.vectors.width))
         for shares, whole in self._parts(columns):
@@ -112,11 +139,11 @@ class MixtureScatter(MixtureQuery):
 
     shape: Shape = "diagonal"
 
+    kind: ClassVar[str] = "mixture-scatter"
     proof: ClassVar[str] = (
         "A record adds 5rₖvᵢ² on the diagonal and 7rₖvᵢvⱼ beside it, rounded towards zero: Δ² ≤ Σrₖ²·(25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ²) ≤ "
         "25·LATTICE⁴. Exchanged: rounding apart the inner product of two records' parts is not negative; 4 covers rounding too."
     )
-    norm: ClassVar[int] = DIAGONAL**2 * LATTICE**4
 
     @property
     def entries(self) -> int:
@@ -124,7 +151,7 @@ class MixtureScatter(MixtureQuery):
         width = self.vectors.width
         return self.components * (width if self.shape == "diagonal" else width * (width + 1) // 2)
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """Component by component."""
         width = self.vectors.width
         upper = np.triu_indices(width, 1)

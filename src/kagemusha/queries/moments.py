@@ -12,7 +12,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Query
+from kagemusha.queries.query import ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features, cross_moment_facts, first_moment_facts
@@ -22,7 +22,7 @@ UNIT = STEPS**-2
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(Query[NoisyVector]):
+class Moments(ReadsMarginals[NoisyVector]):
     """A vector of sums over records of products of features."""
 
     features: Sequence[Features]

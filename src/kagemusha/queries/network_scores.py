@@ -19,7 +19,7 @@ from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.reach import UNITS_PER_COUNT
-from kagemusha.queries.query import Choice
+from kagemusha.queries.query import Choice, ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique, Domain
 
@@ -41,7 +41,7 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkScore(Choice[NoisyVector]):
+class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
     """One score a family, from the exact counts of its members."""
 
     domain: Domain

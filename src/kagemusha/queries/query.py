@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -23,9 +23,13 @@ from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)
 
+Part = Callable[[Sequence[Codes]], IntArray]
+"""What some records (codes, column by column) add to a sum: whole numbers, so that the sum of the parts is the same however
+a table is cut into batches, and in whatever order its rows come."""
+
 
 class Query(ABC, Generic[Released]):
-    """A vector of integers computed from exact marginals.
+    """A vector of integers computed from exact marginals, or from sums over records.
 
     `kind` names it for ever (see `privacy.reach`), `proof` says why its reach holds. Everything a query is made of is
     public: declared, or released before.
@@ -46,11 +50,11 @@ class Query(ABC, Generic[Released]):
 
     @abstractmethod
     def cliques(self) -> Sequence[Clique]:
-        """The marginals that must be counted, in the order `values` expects them."""
+        """The marginals that must be counted first."""
 
     @abstractmethod
-    def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        """The exact, private answer; flat."""
+    def exact(self, marginals: Sequence[Marginal], summed: Callable[[Part], IntArray]) -> IntArray:
+        """The exact, private answer, flat: from the marginals of `cliques`, or from parts that `summed` adds up over all records."""
 
     @abstractmethod
     def released(self, values: IntArray, deviation: float) -> Released:
@@ -72,16 +76,44 @@ class Query(ABC, Generic[Released]):
         return Asked.of(self.kind, self.facts, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
 
 
-class ReadsRecords(ABC):
-    """A query whose exact answer needs whole records instead of marginals."""
+class ReadsMarginals(Query[Released]):
+    """A query whose exact answer follows from counts."""
 
     @abstractmethod
-    def total(self, columns: Sequence[Codes]) -> IntArray:
-        """The exact, private answer."""
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """The exact, private answer, from the marginals in the order of `cliques`."""
+
+    def exact(self, marginals: Sequence[Marginal], summed: Callable[[Part], IntArray]) -> IntArray:
+        """See `values`."""
+        return self.values(marginals)
+
+
+class ReadsRecords(Query[Released]):
+    """A query whose exact answer needs whole records: a sum over them, and what is made of the whole sum.
+
+    Only `part` sees records, and it must add up: part(A and B) = part(A) + part(B), entry by entry. Whatever does not add up
+    (a length, a distance) belongs into `finish`, which is called once, with the sum over the whole table.
+    """
+
+    @abstractmethod
+    def part(self, columns: Sequence[Codes]) -> IntArray:
+        """What these records add, in whole numbers."""
+
+    def finish(self, total: IntArray) -> IntArray:
+        """The exact, private answer from the sum of all parts."""
+        return total
+
+    def cliques(self) -> Sequence[Clique]:
+        """None."""
+        return ()
+
+    def exact(self, marginals: Sequence[Marginal], summed: Callable[[Part], IntArray]) -> IntArray:
+        """See `part` and `finish`."""
+        return self.finish(summed(self.part))
 
 
 class Choice(Query[Released]):
-    """A query of one score a candidate, from which one candidate may be chosen."""
+    """A query of one score per candidate, from which one candidate may be chosen."""
 
     @property
     @abstractmethod
@@ -95,7 +127,7 @@ class Choice(Query[Released]):
 
 
 @dataclass(frozen=True)
-class Counts(Query[NoisyMarginal]):
+class Counts(ReadsMarginals[NoisyMarginal]):
     """How many records have each combination of codes; `word` is what the certificate calls it."""
 
     domain: Domain

@@ -16,26 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Query, ReadsRecords
+from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector
-from kagemusha.schema.domain import Clique
-
-DIAGONAL, BESIDE = 5, 7
-"""Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class RecordQuery(Query[NoisyVector], ReadsRecords):
-    """A query that is asked of records instead of marginals."""
+class RecordQuery(ReadsRecords[NoisyVector]):
+    """A sum over records of vectors of bounded norm."""
 
     vectors: Vectors
     word: str
     """What is asked, for the certificate."""
-
-    kind: ClassVar[str] = "record-sums"
 
     @property
     def what(self) -> str:
@@ -44,31 +38,13 @@ class RecordQuery(Query[NoisyVector], ReadsRecords):
 
     @property
     @abstractmethod
-    def norm(self) -> int:
-        """The largest squared norm of one record's vector."""
-
-    @property
-    @abstractmethod
     def entries(self) -> int:
         """Length of the answer."""
 
     @property
-    def exchange(self) -> int:
-        """How many times that two records' vectors can differ, squared: 4, or 2 where no two point away from each other."""
-        return 4
-
-    @property
     def facts(self) -> Mapping[str, Fact]:
-        """See `privacy.reach`."""
-        return {"norm": self.norm, "exchange": self.exchange, "entries": self.entries}
-
-    def cliques(self) -> Sequence[Clique]:
-        """None: records are read."""
-        return ()
-
-    def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        """Not asked of marginals."""
-        raise NotImplementedError
+        """The length of the answer. How long one record's vector can be, the kind alone says: see `privacy.reach`."""
+        return {"entries": self.entries}
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
         """In whole units."""
@@ -81,16 +57,15 @@ class NormCounts(RecordQuery):
 
     edges: FloatArray
 
+    kind: ClassVar[str] = "norm-counts"
     proof: ClassVar[str] = "One record is in one cell of its class's grid: norm 1. Two are in the same cell or in two."
-    norm: ClassVar[int] = 1
-    exchange: ClassVar[int] = 2
 
     @property
     def entries(self) -> int:
         """Cells of the grids."""
         return self.vectors.classes * (len(self.edges) + 1)
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """Counts between the edges."""
         counts = np.zeros(self.entries, dtype=np.int64)
         for rows in self.vectors.blocks(columns):
@@ -107,22 +82,23 @@ class ClassSums(RecordQuery):
     weight: int
     """What a count is multiplied by, so that it gets its share of the precision."""
 
+    kind: ClassVar[str] = "class-sums"
     proof: ClassVar[str] = (
         "A record has one class and adds (weight, v) to its block, with ‖v‖ ≤ LATTICE after clipping and rounding towards "
         "zero: Δ² ≤ weight² + LATTICE². Exchanged: two vectors differ by at most twice the larger."
     )
 
     @property
-    def norm(self) -> int:
-        """weight² + LATTICE²."""
-        return self.weight**2 + LATTICE**2
+    def facts(self) -> Mapping[str, Fact]:
+        """The weight too."""
+        return {"weight": self.weight, "entries": self.entries}
 
     @property
     def entries(self) -> int:
         """A count and a vector for each class."""
         return self.vectors.classes * (1 + self.vectors.width)
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """Counts first, then the vectors class by class."""
         counts = np.zeros(self.vectors.classes, dtype=np.int64)
         sums = np.zeros((self.vectors.classes, self.vectors.width))
@@ -146,12 +122,11 @@ class Scatter(RecordQuery):
 
     apart: bool = False
 
+    kind: ClassVar[str] = "scatter"
     proof: ClassVar[str] = (
         "A record adds 5vᵢ² on the diagonal and 7vᵢvⱼ beside it, in one block: Δ² = 25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ² ≤ 25‖v‖⁴ ≤ 25·LATTICE⁴. "
         "Exchanged: the inner product of two records' parts is 24.5(v·w)² + 0.5Σvᵢ²wᵢ² ≥ 0, so Δ² at most doubles."
     )
-    norm: ClassVar[int] = DIAGONAL**2 * LATTICE**4
-    exchange: ClassVar[int] = 2
 
     @property
     def entries(self) -> int:
@@ -163,7 +138,7 @@ class Scatter(RecordQuery):
     def _count(self) -> int:
         return self.vectors.classes if self.apart else 1
 
-    def total(self, columns: Sequence[Codes]) -> IntArray:
+    def part(self, columns: Sequence[Codes]) -> IntArray:
         """Diagonals and what is beside them, block by block."""
         width = self.vectors.width
         sums = np.zeros((self._count, width, width))

@@ -15,7 +15,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.reach import UNITS_PER_COUNT, WEIGHT_STEPS
-from kagemusha.queries.query import Choice
+from kagemusha.queries.query import Choice, ReadsMarginals
 from kagemusha.schema.domain import Clique
 
 FARTHEST = 2**60
@@ -35,8 +35,8 @@ class NoisyVector:
 
 
 @dataclass(frozen=True, eq=False)
-class L1Error(Choice[NoisyVector]):
-    """w_r (‖p_r(D) − p̂_r‖₁ − penalty_r) for each candidate clique r: AIM's score.
+class Distances(Choice[NoisyVector]):
+    """Weighted, penalised L1 distances of some tables from estimates of them, one per candidate, in whole units.
 
     `estimates` are tables the data does not influence beyond what was already released; `penalties` and `weights`
     are public. Weights are rounded to multiples of max(w)/4096 so that every score is an integer.
@@ -47,36 +47,14 @@ class L1Error(Choice[NoisyVector]):
     weights: FloatArray
     penalties: FloatArray
 
-    kind: ClassVar[str] = "l1-error"
-    proof: ClassVar[str] = (
-        "One record changes the counts of a marginal by at most Δ₁ in L1 norm (1 where it is added, 2 where it is "
-        "exchanged). By the triangle inequality ‖p_r(D) − p̂_r‖₁ changes by at most Δ₁, since p̂_r is fixed before the "
-        "data is read. Multiplying by w_r ≤ max w and subtracting a constant gives max(w)·Δ₁. Tables are rounded to "
-        "multiples of 2⁻¹² of a record and weights to multiples of max(w)/4096 before the sum, so the sum is exact in "
-        "integers and the bound holds to the last bit."
-    )
-
-    @property
-    def what(self) -> str:
-        """Errors of so many candidates."""
-        return f"L1 error of {len(self.candidates)} candidates"
-
     @property
     def options(self) -> Sequence[tuple[str, ...]]:
         """The candidates."""
         return [tuple(clique) for clique in self.candidates]
 
-    def cliques(self) -> Sequence[Clique]:
-        """One marginal a candidate."""
-        return self.candidates
-
     def _integer_weights(self) -> IntArray:
         steps: IntArray = np.rint(self.weights / self.weights.max() * WEIGHT_STEPS).astype(np.int64)
         return np.maximum(1, steps)
-
-    def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        """The weighted, penalised L1 distances in integer units."""
-        return self.distances([marginal.counts for marginal in marginals], UNITS_PER_COUNT)
 
     def distances(self, tables: Sequence[IntArray], units: int = 1) -> IntArray:
         """The scores of exact tables, which are in units of 2⁻¹² of a record once they are multiplied by `units`."""
@@ -93,6 +71,33 @@ class L1Error(Choice[NoisyVector]):
         """The scores in their own scale."""
         unit = float(self.weights.max()) / WEIGHT_STEPS / UNITS_PER_COUNT
         return NoisyVector(values.astype(np.float64) * unit, deviation * unit)
+
+
+@dataclass(frozen=True, eq=False)
+class L1Error(Distances, ReadsMarginals[NoisyVector]):
+    """w_r (‖p_r(D) − p̂_r‖₁ − penalty_r) for each candidate clique r: AIM's score."""
+
+    kind: ClassVar[str] = "l1-error"
+    proof: ClassVar[str] = (
+        "One record changes the counts of a marginal by at most Δ₁ in L1 norm (1 where it is added, 2 where it is "
+        "exchanged). By the triangle inequality ‖p_r(D) − p̂_r‖₁ changes by at most Δ₁, since p̂_r is fixed before the "
+        "data is read. Multiplying by w_r ≤ max w and subtracting a constant gives max(w)·Δ₁. Tables are rounded to "
+        "multiples of 2⁻¹² of a record and weights to multiples of max(w)/4096 before the sum, so the sum is exact in "
+        "integers and the bound holds to the last bit."
+    )
+
+    @property
+    def what(self) -> str:
+        """Errors of so many candidates."""
+        return f"L1 error of {len(self.candidates)} candidates"
+
+    def cliques(self) -> Sequence[Clique]:
+        """One marginal per candidate."""
+        return self.candidates
+
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """The weighted, penalised L1 distances in integer units."""
+        return self.distances([marginal.counts for marginal in marginals], UNITS_PER_COUNT)
 
 
 BATCH = 1 << 18

@@ -12,7 +12,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.asked import Fact
-from kagemusha.queries.query import Query, label
+from kagemusha.queries.query import ReadsMarginals, label
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.weight import WeightSteps
 
@@ -27,7 +27,7 @@ class NoisyTotals:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedCounts(Query[NoisyTotals]):
+class WeightedCounts(ReadsMarginals[NoisyTotals]):
     """The sum of the declared weights over each combination of codes, in whole steps.
 
     A record's weight is that of its bin (`schema.weight`), so it is a marginal of the clique and the weight's column that is

@@ -7,7 +7,6 @@ then says (`unprotected`).
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from kagemusha.arrays import IntArray
+from kagemusha.encoding.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
@@ -31,10 +31,11 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
-from kagemusha.queries.query import Choice, Counts, Query, ReadsRecords
+from kagemusha.queries.query import Choice, Counts, Part, Query
+from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable, deviation
-from kagemusha.release.rows import Seen, cliques_of, draw, generation_query, secret_of
-from kagemusha.release.training import Learner, TrainingSchedule, Watch, train
+from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
+from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
@@ -47,16 +48,12 @@ KEPT_CELLS = 1 << 24
 Released = TypeVar("Released")
 
 
-def sum_over(source: Source, query: ReadsRecords) -> IntArray:
-    """The exact answer of a query over records, in batches: each record's part is whole numbers, so the order is free."""
-    batches = getattr(source, "batches", None)
-    if batches is None:
-        return query.total(source.records()[0])
-    total: IntArray | None = None
-    for columns in batches():
-        part = query.total(columns)
-        total = part if total is None else total + part
-    return query.total(source.records()[0]) if total is None else total
+def summed(source: Source, part: Part) -> IntArray:
+    """Parts added up over all records, batch by batch: whole numbers, so neither cuts nor order matter."""
+    total = part(no_codes(source.domain.sizes))
+    for columns in source.batches():
+        total = total + part(columns)
+    return total
 
 
 def require_readable(source: Source) -> None:
@@ -78,12 +75,14 @@ class Curator:
     `keep` cells stay in memory, since later rounds ask for the same ones again.
     """
 
-    def __init__(self, source: Source, release: Release, *, keep: int = KEPT_CELLS) -> None:
+    def __init__(
+        self, source: Source, release: Release, *, keep: int = KEPT_CELLS, observer: Observer = NOBODY
+    ) -> None:
         self._source = source
         self._release = release
         self._counted: dict[Clique, Marginal] = {}
         self._room = keep
-        self._told = self  # a part's answers are told to the whole
+        self._observer = observer
         self.total = release.remaining if release.events else release.filter.total
         """The whole budget: what the release may spend, less what it spent before this part of it began."""
 
@@ -127,8 +126,7 @@ class Curator:
 
     def part(self, names: Sequence[str]) -> Curator:
         """The same release with these columns alone: what is left of the budget is the whole of this part's."""
-        part = copy.copy(self)
-        part._source, part._counted = PartSource(self._source, names), {}
+        part = Curator(PartSource(self._source, names), self._release, keep=self._room, observer=self._observer)
         part.total = self.remaining
         return part
 
@@ -155,8 +153,7 @@ class Curator:
             return answers
 
         answers = self._release.integers(events, read)
-        for query, event, values in zip(queries, events, answers, strict=True):
-            self._told._answered(query, event, values)
+        self._observer.answered(queries, events, answers)
         return [q.released(v, deviation(e)) for q, v, e in zip(queries, answers, events, strict=True)]
 
     def measure(
@@ -190,26 +187,17 @@ class Curator:
                 f"release {self._release.id}: the stored choice is none of the candidates; use another key"
             )
         at = options.index(chosen)
-        self._told._chose(query, event, at)
+        self._observer.chose(query, event, at)
         return at
-
-    def _answered(self, query: Query[object], event: GaussianEvent | LaplaceEvent, values: IntArray) -> None:
-        """Told of every answer, for audits that look over the shoulder; a release does nothing with it."""
-
-    def _chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
-        """Told of every choice, likewise."""
-
-    @property
-    def _watch(self) -> Watch | None:
-        """Told of every step of training, likewise."""
-        return None
 
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
         Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
         """
-        train(self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._told._watch)
+        train(
+            self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._observer.stepped
+        )
 
     def generate(self, event: GenerationEvent) -> IntArray:
         """The codes of rows drawn from the table's own normal distribution; a retry returns the same rows.
@@ -218,22 +206,17 @@ class Curator:
         """
         features = features_of(self.schema)
         asked = replace(event, query=generation_query(features))
+        lattice: list[IntArray] = []
 
         def read(_: Sequence[int]) -> list[bytes]:
             secret = secret_of(features, self._count(cliques_of(features)), event.at_least)
             noisy = secret.noisy(event, self._release.noise)
-            return [draw(features, noisy, event, self._release.noise, self._told._drawn).astype("<i8").tobytes()]
+            return [draw(features, noisy, event, self._release.noise, lattice.append).astype("<i8").tobytes()]
 
         (stored,) = self._release.answers([asked], read)
         codes = np.frombuffer(stored, dtype="<i8").astype(np.int64).reshape(event.rows, len(self.domain))
-        self._told._generated(asked)
+        self._observer.drew(asked, lattice)
         return codes
-
-    _drawn: Seen | None = None
-    """Told of drawn features before they become codes, for audits; nothing in a release."""
-
-    def _generated(self, event: GenerationEvent) -> None:
-        """Told when rows were drawn, likewise."""
 
     def unprotected(self, reason: str) -> Source:
         """The source itself, for methods without protection. From here on the certificate says ε = ∞ and why."""
@@ -252,9 +235,7 @@ class Curator:
         return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.asked)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
-        if isinstance(query, ReadsRecords):
-            return sum_over(self._source, query)
-        return query.values([counted[clique] for clique in query.cliques()])
+        return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))
 
     def _count(self, cliques: Sequence[Clique]) -> dict[Clique, Marginal]:
         """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""

@@ -26,6 +26,7 @@ from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.reach import reach_of
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, first_grid, on_grid, second_grid
+from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
 from kagemusha.schema import Category, Column, Domain, Drop, Measured, Schema
 from kagemusha.schema.labels import compatible
@@ -107,9 +108,10 @@ def _stand_in(schema: Schema) -> Schema:
 class Finder:
     """Reads a table whose domain is still open, at a price; hands over to the Curator once it is closed."""
 
-    def __init__(self, table: OpenTable, release: Release) -> None:
+    def __init__(self, table: OpenTable, release: Release, *, observer: Observer = NOBODY) -> None:
         self._table = table
         self._release = release
+        self._observer = observer
 
     @property
     def schema(self) -> Schema:
@@ -204,12 +206,13 @@ class Finder:
             return [json.dumps(sorted(label for _, label in sorted(passed)[:most])).encode()]
 
         labels: list[str] = json.loads(self._release.answers([event], read)[0])
+        self._observer.passed(name, event, labels)
         return labels
 
     def curator(self, schema: Schema) -> tuple[Curator, Source]:
         """The same release going on behind a schema that leaves nothing open."""
         source = self._table.with_schema(schema)
-        return Curator(source, self._release), source
+        return Curator(source, self._release, observer=self._observer), source
 
 
 def threshold(sigma: float, failure: float, rows: int = 1) -> int:

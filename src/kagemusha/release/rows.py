@@ -129,12 +129,10 @@ def _rounded(numerator: int, denominator: int) -> int:
 
 
 Seen = Callable[[IntArray], None]
-"""Told of drawn features in units of 2^−56, block by block; audits look at them, a release does not."""
+"""Takes drawn features in units of 2^−56, block by block: audits look at them, a release does not."""
 
 
-def draw(
-    features: Sequence[Features], secret: Secret, event: GenerationEvent, noise: Noise, seen: Seen | None = None
-) -> IntArray:
+def draw(features: Sequence[Features], secret: Secret, event: GenerationEvent, noise: Noise, seen: Seen) -> IntArray:
     """The codes of the rows that the event pays for."""
     mean, factor = secret.normal(event)
     middle = [round(float(v) * _GRAINS) << (_FACTOR_BITS + DRAWN_BITS - 40) for v in mean]
@@ -146,8 +144,7 @@ def draw(
         drawn = noise.rounded_gaussian(2.0**DRAWN_BITS, len(block) * len(mean)).reshape(len(block), -1)
         exact = drawn.astype(object) @ scaled.T + np.array(middle, dtype=object)
         lattice = _cut(exact >> (_FACTOR_BITS + DRAWN_BITS - LATTICE_BITS))
-        if seen is not None:
-            seen(lattice)
+        seen(lattice)
         at = 0
         for axis, feature in enumerate(features):
             own = feature.table.shape[1]

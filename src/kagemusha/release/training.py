@@ -111,9 +111,9 @@ def train(
     *,
     what: str,
     progress: Progress,
-    watch: Watch | None = None,
+    watch: Watch,
 ) -> None:
-    """See `Curator.train`; `watch` is told of every step, for audits."""
+    """See `Curator.train`; `watch` sees every step, for audits."""
     if release.unit.relation is not Adjacency.ADD_REMOVE:
         raise PrivacyError("training on Poisson samples has a guarantee under add-remove adjacency only")
     if release.unit.rows > 1 and source.schema.unit.column is None:
@@ -133,8 +133,7 @@ def train(
     rows = Rows(source)
     for step in range(start, schedule.steps):
         taken = _step(release, rows, schedule, learner)
-        if watch is not None:
-            watch(learner, schedule, rows, taken)
+        watch(learner, schedule, rows, taken)
         learner.update(np.asarray(taken.noisy * (schedule.clip / LATTICE / schedule.batch), dtype=np.float64))
         progress(f"{what}: epoch {math.ceil((step + 1) * schedule.rate - 1e-9)}", (step + 1) / schedule.steps)
         if (step + 1) % schedule.every == 0 and step + 1 < schedule.steps:

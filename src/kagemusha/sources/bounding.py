@@ -5,37 +5,42 @@ digest of (person, codes of the row) comes first in the alphabet. Rows with equa
 query, so it does not matter which of them stays. The choice is as good as random, needs no state, and is the same in every
 pass and in every container. Rows without a person belong to nobody and are left out. So are numbers of 2⁵³ and more: a table
 that turned whole numbers into floats, because of one gap somewhere, would already have mixed such persons up; such
-identifiers are texts.
+identifiers are texts. Whose a row is comes from the scan that its codes come from: a second scan may have another order.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.values import GAPS, UNREADABLE, Plain, label_text
+from kagemusha.sources.spool import KEEP, Spool
 
 LARGEST = 2.0**53
 
+FLOATED = re.compile(r"(?:0|-?[1-9][0-9]*)\.0")
+"""How a column of floats writes a whole number. Nothing else is taken for another text."""
+
 
 def person_text(value: Plain) -> str | None:
-    """The name of the person a plain value stands for, the same for every form of it; None if it stands for nobody."""
+    """The name of the person a plain value stands for; None if it stands for nobody.
+
+    Texts are names letter by letter, but for the `.0` that a column of floats puts behind whole numbers: 1e3 is not 1000, and
+    007 is not 7. Numbers and moments are named by what they say, in whatever type they come.
+    """
+    if isinstance(value, str):
+        if value in GAPS or value == UNREADABLE:
+            return None
+        return value[:-2] if FLOATED.fullmatch(value) else value
     if value is None or (isinstance(value, float) and not abs(value) < LARGEST):
         return None
     text = label_text(value)
-    if isinstance(value, str) and value not in GAPS and _is_large(text):
-        return value  # digits that a number would not hold
-    return None if not text or text == UNREADABLE else text
-
-
-def _is_large(text: str | None) -> bool:
-    try:
-        return text is not None and not abs(float(text)) < LARGEST
-    except ValueError:
-        return False
+    return None if text == UNREADABLE else text
 
 
 class Persons:
@@ -99,6 +104,42 @@ class Bound:
         for rows in self._best.values():
             self.keep[[row for _, row in sorted(rows)[: self._most]]] = True
         self._best.clear()
+
+
+class Scanned:
+    """The rows of one scan with the persons they belong to, of whom at most `most` rows each stay."""
+
+    def __init__(self, sizes: Sequence[int], most: int, *, keep: int = KEEP, disk: bool = True) -> None:
+        self._sizes, self._most = sizes, most
+        self._keep, self._disk = keep, disk
+        self._known = Persons()
+        self._rows = Spool(sizes, keep=keep, disk=disk)
+        self._whose: list[IntArray] = [np.empty(0, dtype=np.int64)]
+
+    def add(self, columns: Sequence[Codes], whose: Iterable[Plain]) -> None:
+        """The next rows, and the value that says whose each of them is."""
+        self._whose.append(self._known.number(whose))
+        self._rows.add(columns)
+
+    def finish(self) -> tuple[Spool, IntArray]:
+        """The rows that stay, and whose each of them is, by numbers without gaps."""
+        whose, rows = np.concatenate(self._whose), self._rows.required()
+        bound = Bound(whose, self._known.names, self._most)
+        for columns in rows:
+            bound.add(columns)
+        bound.finish()
+        kept = Spool(self._sizes, keep=self._keep, disk=self._disk)
+        for columns in _cut(rows, bound.keep):
+            kept.add(columns)
+        return kept.required(), np.unique(whose[bound.keep], return_inverse=True)[1].astype(np.int64)
+
+
+def _cut(rows: Iterable[Sequence[Codes]], keep: NDArray[np.bool_]) -> Iterator[list[Codes]]:
+    at = 0
+    for columns in rows:
+        stay = keep[at : at + len(columns[0])]
+        at += len(stay)
+        yield [column[stay] for column in columns]
 
 
 def bounded(persons: IntArray, names: Sequence[str], columns: Sequence[Codes], most: int) -> IntArray:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,13 +11,14 @@ from kagemusha.encoding.bins import code_type
 from kagemusha.errors import DataError, UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Clique, Domain, Schema
+from kagemusha.schema import Clique, Schema
+from kagemusha.sources.protocol import Source, joined
 
 KEPT_CELLS = 1 << 23
 """Cells of counts that a game keeps (64 MiB in every worker): the next fit of the same table asks for the same ones."""
 
 
-class CodesSource:
+class CodesSource(Source):
     """Codes in memory, column by column; every row is a person of its own.
 
     Of counts, as many cells as `remember` says are kept for the next fit of the same table.
@@ -37,26 +37,15 @@ class CodesSource:
         self._kept: dict[Clique, IntArray] = {}
         self._room = remember
 
-    def __repr__(self) -> str:
-        return f"CodesSource(<private>, {len(self.domain)} columns)"
-
     @property
     def name(self) -> str | None:
         """What the table is known by; None in memory."""
         return self._name
 
-    def fingerprint(self) -> None:
-        """None: the same rows may come in any order."""
-
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""
         return self._schema
-
-    @property
-    def domain(self) -> Domain:
-        """The modelled columns and their numbers of codes."""
-        return self._schema.domain
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts over each clique."""
@@ -77,16 +66,16 @@ class CodesSource:
         """Number of rows."""
         return len(self._columns[0])
 
+    def batches(self) -> Iterator[list[Codes]]:
+        """All rows at once."""
+        yield self._columns
+
     def records(self) -> tuple[list[Codes], IntArray]:
         """All rows, each a person of its own."""
         return self._columns, np.arange(self.rows())
 
-    def native_like(self) -> Any:
-        """Codes came in; arrow tables go out."""
-        return "pyarrow"
 
-
-class Neighbour:
+class Neighbour(Source):
     """A remembered table with some rows taken away and some added: its counts are the table's, corrected."""
 
     def __init__(self, base: CodesSource, minus: IntArray, plus: Codes) -> None:
@@ -96,26 +85,10 @@ class Neighbour:
         columns, _ = base.records()
         self._gone = np.column_stack([c[self._minus] for c in columns]).astype(np.int64)
 
-    def __repr__(self) -> str:
-        return f"Neighbour(<private>, {len(self.domain)} columns)"
-
-    @property
-    def name(self) -> None:
-        """A table in memory has no name of its own."""
-        return None
-
-    def fingerprint(self) -> None:
-        """None: there is no file that could change."""
-
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""
         return self._base.schema
-
-    @property
-    def domain(self) -> Domain:
-        """The modelled columns and their numbers of codes."""
-        return self._base.domain
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts over each clique."""
@@ -135,15 +108,12 @@ class Neighbour:
         """Number of rows."""
         return self._base.rows() - len(self._minus) + len(self._plus)
 
+    def batches(self) -> Iterator[list[Codes]]:
+        """Those of the table that stay, then those that are added."""
+        columns, _ = self._base.records()
+        yield [np.delete(column, self._minus) for column in columns]
+        yield [self._plus[:, axis].astype(column.dtype) for axis, column in enumerate(columns)]
+
     def records(self) -> tuple[list[Codes], IntArray]:
         """All rows, each its own person."""
-        columns, _ = self._base.records()
-        changed = [
-            np.concatenate([np.delete(column, self._minus), self._plus[:, axis].astype(column.dtype)])
-            for axis, column in enumerate(columns)
-        ]
-        return changed, np.arange(self.rows())
-
-    def native_like(self) -> Any:
-        """Codes came in; arrow tables go out."""
-        return "pyarrow"
+        return joined(self.domain, self.batches()), np.arange(self.rows())

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.cells import Cells, formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.sql import MOMENTS, Query, Stored, codes_query, plain_sql
-from kagemusha.encoding.values import Instant, Plain, plain
-from kagemusha.marginals import Marginal
-from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Category, Clique, Domain, Modelled, Schema
-from kagemusha.sources.bounding import Bound, Persons
+from kagemusha.encoding.sql import WHOSE, Query, as_plain, codes_query
+from kagemusha.encoding.values import Plain
+from kagemusha.schema import Modelled, Schema
+from kagemusha.sources.bounding import Scanned
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
+from kagemusha.sources.protocol import Source, joined
 from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000
 """Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
 
 
-class FileSource:
+class FileSource(Source):
     """Table files that are one table together. Codes are kept after the first pass, so that later ones are fast."""
 
     def __init__(
@@ -42,19 +38,23 @@ class FileSource:
         check_names(self._files[0].names, schema, self._shown)
         self._keep, self._disk = keep, disk
         self._kept: Spool | None = None
-        self._stay: NDArray[np.bool_] | None = None
-        self._who: IntArray | None = None
+        self._persons: IntArray | None = None
         self._inputs = formula_inputs(schema)
         self._queries = [self._query_of(file) for file in self._files]
 
     def _query_of(self, file: RawTable) -> Query:
-        places = {name: at for at, name in enumerate(file.names)}
+        """The codes of the modelled columns and, where persons have several rows, whose each row is."""
         # what the codes are made of: a column that a formula works out is not read, those that it uses are
         wanted: dict[str, Modelled] = {
             c.name: c for c in (*self._schema.modelled, *self._inputs) if c.name not in self._schema.formulas
         }
-        fields = ((column, places[name]) for name, column in wanted.items())
-        return codes_query((c, file.stored[at], file.source(at)) for c, at in fields)
+        return self._query(file, wanted.values())
+
+    def _query(self, file: RawTable, columns: Iterable[Modelled]) -> Query:
+        places = {name: at for at, name in enumerate(file.names)}
+        fields = [(c, file.stored[at], file.source(at)) for c in columns for at in [places[c.name]]]
+        unit = self._schema.unit.column
+        return codes_query(fields, None if unit is None else (file.stored[places[unit]], file.source(places[unit])))
 
     def __repr__(self) -> str:
         return f"FileSource({self._shown!r})"
@@ -74,121 +74,72 @@ class FileSource:
         return self._schema
 
     @property
-    def domain(self) -> Domain:
-        """The modelled columns and their numbers of codes."""
-        return self._schema.domain
-
-    @property
     def file_kind(self) -> str:
         """Csv or parquet: the kind of file to write back."""
         return self._files[0].kind
 
-    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
-        """Exact counts over each clique, in one pass over the file."""
-        tally = Tally(self.domain, cliques)
-        for columns in self._chunks():
-            tally.add(columns)
-        return tally.marginals()
-
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.count([()])[0].counts)
-
-    def records(self) -> tuple[list[Codes], IntArray]:
-        """All rows, and whose they are."""
-        columns: list[list[Codes]] = [[np.empty(0, dtype=code_type(size))] for size in self.domain.sizes]
-        for chunk in self._chunks():
-            for parts, column in zip(columns, chunk, strict=True):
-                parts.append(column)
-        whole = [np.concatenate(parts) for parts in columns]
-        if self._who is None:
-            return whole, np.arange(len(whole[0]))
-        return whole, np.unique(self._who, return_inverse=True)[1].astype(np.int64)
-
-    def native_like(self) -> Any:
-        """Files have no frame of their own; arrow tables hold what they hold."""
-        return "pyarrow"
-
     def batches(self) -> Iterator[list[Codes]]:
-        """All rows as codes, chunk by chunk."""
-        return self._chunks()
-
-    def _chunks(self) -> Iterator[list[Codes]]:
+        """All rows that stay, chunk by chunk; kept after the first pass."""
+        if self._kept is None and self._schema.unit.column is not None:
+            self._bound()
         if self._kept is not None:
             yield from self._kept
             return
-        keep = None if self._schema.unit.column is None else self._staying()
         spool = Spool(self.domain.sizes, keep=self._keep, disk=self._disk)
-        rows = 0
-        for columns in self._read():
-            rows += len(columns[0])
-            if keep is not None:
-                stay = keep[rows - len(columns[0]) : rows]
-                columns = [column[stay] for column in columns]
+        for columns, _ in self._read():
             spool.add(columns)
             yield columns
         if spool.complete:
             self._kept = spool
 
-    def _staying(self) -> NDArray[np.bool_]:
-        """Which rows stay under the bound of the unit: one pass for who they belong to, one for their codes."""
-        if self._stay is None:
-            unit = self._schema.unit
-            assert unit.column is not None
-            known = Persons()
-            persons = known.number(chain.from_iterable(self.values_of(unit.column)))
-            bound = Bound(persons, known.names, unit.max_rows)
-            for columns in self._read():
-                bound.add(columns)
-            bound.finish()
-            self._stay, self._who = bound.keep, persons[bound.keep]
-        return self._stay
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, and whose they are."""
+        whole = joined(self.domain, self.batches())
+        return whole, np.arange(len(whole[0])) if self._persons is None else self._persons
 
-    def values_of(self, name: str) -> Iterator[list[Plain]]:
-        """The plain values of one column, chunk by chunk."""
+    def cells_of(self, columns: Sequence[Modelled]) -> Iterator[tuple[dict[str, Cells], list[Plain]]]:
+        """The values of some columns as rules see them, and whose each row is; every row, however many of a person there are."""
+        names = [c.name for c in columns]
         for file in self._files:
-            at = file.names.index(name)
-            value = plain_sql(Category(name), file.stored[at], file.source(at))
+            query = self._query(file, columns)
+            for batch, reader in self._scan(file, query):
+                measured = query.cells(batch, reader, names)
+                codes = query.codes_by_name(batch, reader, [name for name in names if name not in measured])
+                cells = measured | {n: Cells(c.astype(np.int64), np.zeros(len(c))) for n, c in codes.items()}
+                yield cells, self._whose(file, batch)
+
+    def _bound(self) -> None:
+        """One scan for the codes and whose they are; of each person so many rows stay as are declared."""
+        found = Scanned(self.domain.sizes, self._schema.unit.max_rows, keep=self._keep, disk=self._disk)
+        for columns, whose in self._read():
+            found.add(columns, whose)
+        self._kept, self._persons = found.finish()
+
+    def _read(self) -> Iterator[tuple[list[Codes], list[Plain]]]:
+        for file, query in zip(self._files, self._queries, strict=True):
+            for batch, reader in self._scan(file, query):
+                yield self._codes(query, batch, reader), self._whose(file, batch)
+
+    def _scan(self, file: RawTable, query: Query) -> Iterator[tuple[Any, TextReader]]:
+        """What a query over a file gives, batch by batch."""
+        reader, rows = TextReader(), 0
+        try:
             with file.reading() as (connection, scan):
-                for batch in _batches(file, connection, f"SELECT {value} FROM {scan}", 1):
-                    yield [as_plain(found, file.stored[at]) for found in batch.column(0).to_pylist()]
-
-    def cells_of(self, columns: Sequence[Modelled]) -> Iterator[dict[str, Cells]]:
-        """The values of some columns as rules see them, chunk by chunk; every row, however many of a person there are."""
-        reader = TextReader()
-        try:
-            for file in self._files:
-                places = {name: at for at, name in enumerate(file.names)}
-                fields = ((c, places[c.name]) for c in columns)
-                query = codes_query((c, file.stored[at], file.source(at)) for c, at in fields)
-                names, rows = [c.name for c in columns], 0
-                with file.reading() as (connection, scan):
-                    for statement in query.setup:
-                        connection.execute(statement)
-                    for batch in _batches(file, connection, query.over(scan), len(columns)):
-                        rows += batch.num_rows
-                        measured = query.cells(batch, reader, names)
-                        codes = query.codes_by_name(batch, reader, [name for name in names if name not in measured])
-                        yield measured | {n: Cells(c.astype(np.int64), np.zeros(len(c))) for n, c in codes.items()}
-                file.check_count(rows)
+                for statement in query.setup:
+                    connection.execute(statement)
+                for batch in _batches(file, connection, query.over(scan), len(self.domain)):
+                    rows += batch.num_rows
+                    yield batch, reader
+            file.check_count(rows)
         finally:
             reader.close()
 
-    def _read(self) -> Iterator[list[Codes]]:
-        reader = TextReader()
-        try:
-            for file, query in zip(self._files, self._queries, strict=True):
-                rows = 0
-                with file.reading() as (connection, scan):
-                    for statement in query.setup:
-                        connection.execute(statement)
-                    for batch in _batches(file, connection, query.over(scan), len(self.domain)):
-                        columns = self._codes(query, batch, reader)
-                        rows += len(columns[0])
-                        yield columns
-                file.check_count(rows)
-        finally:
-            reader.close()
+    def _whose(self, file: RawTable, batch: Any) -> list[Plain]:
+        unit = self._schema.unit.column
+        if unit is None:
+            return []
+        stored = file.stored[file.names.index(unit)]
+        return [as_plain(value, stored) for value in batch.column(WHOSE).to_pylist()]
 
     def _codes(self, query: Query, batch: Any, reader: TextReader) -> list[Codes]:
         found = query.codes_by_name(batch, reader, self.domain)
@@ -203,11 +154,6 @@ def _batches(file: RawTable, connection: Any, query: str, columns: int) -> Itera
     stream = shielded(file.path, lambda: _stream(connection, query, columns))
     while (batch := shielded(file.path, lambda: _next(stream))) is not None:
         yield batch
-
-
-def as_plain(value: Any, stored: Stored) -> Plain:
-    """A value that `plain_sql` gave as a plain value."""
-    return Instant(value) if stored in MOMENTS and value is not None else plain(value)
 
 
 def _stream(connection: Any, query: str, columns: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.arrow import plain_values
 from kagemusha.encoding.frames import column_values, library_of, open_frame
 from kagemusha.encoding.values import Plain
-from kagemusha.marginals import Marginal
-from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Category, Clique, Domain, Schema
+from kagemusha.schema import Category, Schema
 from kagemusha.sources.bounding import Persons, bounded
+from kagemusha.sources.protocol import Source
 
 
-class FrameSource:
+class FrameSource(Source):
     """Any frame narwhals reads (pandas, polars, pyarrow, …)."""
 
     def __init__(self, frame: Any, schema: Schema) -> None:
@@ -37,43 +36,21 @@ class FrameSource:
         self._columns = [column[rows] for column in self._columns]
         self._persons = np.unique(persons[rows], return_inverse=True)[1].astype(np.int64)
 
-    def __repr__(self) -> str:
-        return f"FrameSource(<private>, {len(self.domain)} columns)"
-
-    @property
-    def name(self) -> None:
-        """A frame has no name of its own."""
-        return None
-
-    def fingerprint(self) -> None:
-        """None: the same rows may come in any order."""
-
     @property
     def schema(self) -> Schema:
         """What is declared about the table."""
         return self._schema
 
-    @property
-    def domain(self) -> Domain:
-        """The modelled columns and their numbers of codes."""
-        return self._schema.domain
-
-    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
-        """Exact counts over each clique."""
-        tally = Tally(self.domain, cliques)
-        tally.add(self._columns)
-        return tally.marginals()
-
-    def rows(self) -> int:
-        """Number of rows."""
-        return len(self._columns[0])
+    def batches(self) -> Iterator[list[Codes]]:
+        """All rows at once."""
+        yield self._columns
 
     def records(self) -> tuple[list[Codes], IntArray]:
         """All rows, and whose they are."""
-        return self._columns, np.arange(self.rows()) if self._persons is None else self._persons
+        return self._columns, np.arange(len(self._columns[0])) if self._persons is None else self._persons
 
     def native_like(self) -> Any:
-        """The name of the library that came in; types of columns hang on single records and are left behind."""
+        """The name of the library that came in; types of columns depend on single records and are left behind."""
         return self._library
 
 

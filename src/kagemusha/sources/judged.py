@@ -14,14 +14,14 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.bins import code_type
+from kagemusha.encoding.bins import code_type, no_codes
 from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.frames import check_names, open_frame
 from kagemusha.encoding.rules import holds, with_worked_out
 from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
 from kagemusha.marginals import Marginal
-from kagemusha.schema import Clique, Domain, Modelled, Schema
+from kagemusha.schema import Clique, Modelled, Schema
 from kagemusha.schema.constraints import Determines
 from kagemusha.schema.formulas import columns_of
 from kagemusha.schema.judging import broken, judged_schema, rules_in_force
@@ -30,10 +30,11 @@ from kagemusha.sources.codes import CodesSource
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.open import is_file_like, located
+from kagemusha.sources.protocol import Source
 from kagemusha.sources.sqltable import SqlTable
 
 
-class JudgedSource:
+class JudgedSource(Source):
     """A frame, files or a table of a DuckDB database as its rules see it: a `Source` of truth values."""
 
     def __init__(self, where: Any, schema: Schema, *, table: str | None = None) -> None:
@@ -49,9 +50,6 @@ class JudgedSource:
         if self._frame is not None:
             check_names(self._frame.columns, schema)
 
-    def __repr__(self) -> str:
-        return f"JudgedSource(<private>, {len(self.domain)} columns)"
-
     @property
     def name(self) -> str | None:
         """That of the table."""
@@ -66,38 +64,30 @@ class JudgedSource:
         """A truth value for each rule."""
         return self._schema
 
-    @property
-    def domain(self) -> Domain:
-        """The same, in codes."""
-        return self._schema.domain
-
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts."""
         return self._judged.count(cliques)
 
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._judged.rows()
+    def batches(self) -> Iterator[list[Codes]]:
+        """All rows that stay."""
+        return self._judged.batches()
 
     def records(self) -> tuple[list[Codes], IntArray]:
         """All rows; whose they are is forgotten once each person's are bounded."""
         return self._judged.records()
 
-    def native_like(self) -> Any:
-        """Nothing is made of it."""
-        return "pyarrow"
-
     @cached_property
     def _judged(self) -> CodesSource:
-        """Read when it is first asked for: at most as many rows of a person as are declared."""
-        parts = [self._codes(with_worked_out(self._declared, cells)) for cells in self._cells()]
-        empty = [np.empty(0, dtype=code_type(size)) for size in self.domain.sizes]
-        columns = [np.concatenate(pieces) for pieces in zip(empty, *parts, strict=True)]
+        """Read when it is first asked for, in one scan: at most as many rows of a person as are declared."""
+        parts, whose = [no_codes(self.domain.sizes)], list[Plain]()
+        for cells, theirs in self._cells():
+            parts.append(self._codes(with_worked_out(self._declared, cells)))
+            whose += theirs
+        columns = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
         unit = self._schema.unit
         if unit.column is not None:
             known = Persons()
-            persons = known.number(self._persons(unit.column))
-            rows = bounded(persons, known.names, columns, unit.max_rows)
+            rows = bounded(known.number(whose), known.names, columns, unit.max_rows)
             columns = [column[rows] for column in columns]
         return CodesSource(self._schema, columns)
 
@@ -112,15 +102,11 @@ class JudgedSource:
             for name, size in zip(self.domain.names, self.domain.sizes, strict=True)
         ]
 
-    def _persons(self, column: str) -> Sequence[Plain]:
-        if self._file is not None:
-            return [value for values in self._file.values_of(column) for value in values]
-        return unit_values(self._frame, column)
-
-    def _cells(self) -> Iterator[dict[str, Cells]]:
-        """The values of the columns that rules speak of, some rows at a time."""
+    def _cells(self) -> Iterator[tuple[dict[str, Cells], list[Plain]]]:
+        """The values of the columns that rules speak of, some rows at a time, and whose these rows are."""
         if self._file is None:
-            yield Encoder(self._declared).read(self._frame)
+            unit = self._schema.unit.column
+            yield Encoder(self._declared).read(self._frame), [] if unit is None else unit_values(self._frame, unit)
             return
         named = {name for rule in rules_in_force(self._declared) for name in rule.columns}
         named |= {

@@ -15,12 +15,12 @@ from kagemusha.arrays import IntArray
 from kagemusha.encoding.arrow import check_flat, plain_values
 from kagemusha.encoding.frames import check_names, column_values, open_frame
 from kagemusha.encoding.pushdown import plain_columns, plain_of, raw
-from kagemusha.encoding.sql import Stored, plain_sql
+from kagemusha.encoding.sql import Stored, as_plain, plain_sql
 from kagemusha.encoding.values import Plain, label_text
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.engine import shielded
-from kagemusha.sources.file import FileSource, as_plain
+from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource, unit_values
 from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
 from kagemusha.sources.open import is_file_like, located
@@ -136,28 +136,31 @@ class OpenFile(OpenTable):
         """Every label with its count, grouped by DuckDB in one pass over each file."""
         unit = self.schema.unit
         if unit.column is not None:
-            values, whose = self._column(name, self._labelled(name)), self._column(unit.column, Category(unit.column))
+            values: list[Plain] = []
+            whose: list[Plain] = []
+            for file in self._files:
+                value, stored = self._plain(file, name, self._labelled(name))
+                person, kind = self._plain(file, unit.column, Category(unit.column))
+                rows = _all_rows(
+                    file, f"SELECT {value}, {person} FROM {{}}"
+                )  # in one scan: another may have another order
+                file.check_count(len(rows))
+                values += [as_plain(row[0], stored) for row in rows]
+                whose += [as_plain(row[1], kind) for row in rows]
             return bounded_counts(values, whose, unit.max_rows)
         found: Counter[Plain] = Counter()
         for file in self._files:
-            at = file.names.index(name)
-            value = plain_sql(self._labelled(name), file.stored[at], file.source(at))
+            value, stored = self._plain(file, name, self._labelled(name))
             rows = _all_rows(file, f"SELECT {value} AS label, count(*) FROM {{}} GROUP BY 1")
             file.check_count(sum(count for _, count in rows))
             for label, count in rows:
-                found[as_plain(label, file.stored[at])] += count
+                found[as_plain(label, stored)] += count
         return ValueCounts.of(found.items())
 
-    def _column(self, name: str, column: Labelled) -> list[Plain]:
-        """Every value of a column, in the order of the rows."""
-        values: list[Plain] = []
-        for file in self._files:
-            at = file.names.index(name)
-            value = plain_sql(column, file.stored[at], file.source(at))
-            rows = _all_rows(file, f"SELECT {value} FROM {{}}")
-            file.check_count(len(rows))
-            values += [as_plain(row[0], file.stored[at]) for row in rows]
-        return values
+    @staticmethod
+    def _plain(file: RawTable, name: str, column: Labelled) -> tuple[str, Stored]:
+        at = file.names.index(name)
+        return plain_sql(column, file.stored[at], file.source(at)), file.stored[at]
 
     def with_schema(self, schema: Schema) -> Source:
         """The same files behind a closed schema."""

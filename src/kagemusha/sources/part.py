@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kagemusha.arrays import Codes, IntArray
@@ -11,16 +11,13 @@ from kagemusha.schema import Clique, Domain, Schema
 from kagemusha.sources.protocol import Source
 
 
-class PartSource:
+class PartSource(Source):
     """The same rows of the same persons, with these modelled columns alone."""
 
     def __init__(self, whole: Source, names: Sequence[str]) -> None:
         self._whole, self._names = whole, set(names)
         unit = whole.schema.unit
         self._schema = Schema((c for c in whole.schema if c.name in self._names or c.name == unit.column), unit)
-
-    def __repr__(self) -> str:
-        return f"PartSource(<private>, {len(self.domain)} columns)"
 
     @property
     def name(self) -> str | None:
@@ -49,10 +46,17 @@ class PartSource:
         """Number of rows."""
         return self._whole.rows()
 
-    def records(self) -> tuple[list[Codes], IntArray]:
+    def batches(self) -> Iterator[list[Codes]]:
         """All rows, these columns."""
+        return map(self._mine, self._whole.batches())
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """All rows, these columns, and whose they are."""
         columns, persons = self._whole.records()
-        return [columns[self._whole.domain.axis(name)] for name in self.domain], persons
+        return self._mine(columns), persons
+
+    def _mine(self, columns: list[Codes]) -> list[Codes]:
+        return [columns[self._whole.domain.axis(name)] for name in self.domain]
 
     def native_like(self) -> Any:
         """As the whole table."""

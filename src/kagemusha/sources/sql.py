@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -17,17 +17,19 @@ from kagemusha.encoding.bins import code_type
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.pushdown import Pushed, person, plain_columns, pushed, raw
+from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
-from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.bounding import Bound, Persons
+from kagemusha.schema import Clique, Schema
+from kagemusha.sources.bounding import Scanned
+from kagemusha.sources.protocol import Source
 from kagemusha.sources.scans import Scan, covering, scans_for
 from kagemusha.sources.spool import Spool
 from kagemusha.sources.sqltable import Row, SqlTable
 
 
-class SqlSource:
+class SqlSource(Source):
     """A table behind its schema, in an engine."""
 
     def __init__(self, table: SqlTable, schema: Schema) -> None:
@@ -88,19 +90,6 @@ class SqlSource:
     def schema(self) -> Schema:
         """What is declared about the table."""
         return self._schema
-
-    @property
-    def domain(self) -> Domain:
-        """The modelled columns and their numbers of codes."""
-        return self._schema.domain
-
-    def native_like(self) -> Any:
-        """Arrow tables go out."""
-        return "pyarrow"
-
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.count([()])[0].counts)
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts over each clique, in as few scans as the engine allows."""
@@ -181,7 +170,7 @@ class SqlSource:
             return columns_found, np.arange(len(columns_found[0]))
         if self._all_here:
             assert self._persons is not None
-            return columns_found, np.unique(self._persons, return_inverse=True)[1].astype(np.int64)
+            return columns_found, self._persons
         return columns_found, np.concatenate([np.empty(0, dtype=np.int64), *whose])
 
     # what the engine holds, and what is read here
@@ -222,40 +211,34 @@ class SqlSource:
             self._local = self._bounded_here() if self._unit_at is not None else self._brought(f"NOT ({self._sure})")
         yield from self._local
 
-    def _brought(self, which: str, known: Persons | None = None, persons: list[IntArray] | None = None) -> Spool:
-        at = [*self._at, *(() if known is None or self._unit_at is None else (self._unit_at,))]
+    def _brought(self, which: str) -> Spool:
+        spool = Spool(self.domain.sizes)
+        for columns, _ in self._as_they_are(which, self._at):
+            spool.add(columns)
+        return spool.required()
+
+    def _bounded_here(self) -> Spool:
+        """All rows, bounded as a file's are."""
+        assert self._unit_at is not None
+        found = Scanned(self.domain.sizes, self._schema.unit.max_rows)
+        for columns, whose in self._as_they_are("TRUE", [*self._at, self._unit_at]):
+            found.add(columns, whose[0])
+        kept, self._persons = found.finish()
+        return kept
+
+    def _as_they_are(self, which: str, at: Sequence[int]) -> Iterator[tuple[list[Codes], list[list[Plain]]]]:
+        """Rows brought over as they are, encoded here; and the plain values of what stands behind the modelled columns."""
         stored = [self._table.stored[i] for i in at]
         fields = ", ".join(
             f"{raw(kind, f'c{i}', self._table.dialect)} AS r{n}"
             for n, (i, kind) in enumerate(zip(at, stored, strict=True))
         )
-        spool = Spool(self.domain.sizes)
+        modelled = self._schema.modelled
         reader = TextReader()
         try:
             for batch in self._table.batches(f"SELECT {fields} FROM {self._table.scan} WHERE {which}"):
                 plain = plain_columns(batch, stored)
-                if known is not None and persons is not None:
-                    persons.append(known.number(plain.pop()))
-                spool.add(
-                    [encode_plain(c, values, reader) for c, values in zip(self._schema.modelled, plain, strict=True)]
-                )
+                codes = [encode_plain(c, v, reader) for c, v in zip(modelled, plain[: len(modelled)], strict=True)]
+                yield codes, plain[len(modelled) :]
         finally:
             reader.close()
-        return spool.required()
-
-    def _bounded_here(self) -> Spool:
-        """All rows, bounded as a file's are."""
-        known, persons = Persons(), [np.empty(0, dtype=np.int64)]
-        everything = self._brought("TRUE", known, persons)
-        whose = np.concatenate(persons)
-        bound = Bound(whose, known.names, self._schema.unit.max_rows)
-        for columns in everything:
-            bound.add(columns)
-        bound.finish()
-        self._persons = whose[bound.keep]
-        kept, at = Spool(self.domain.sizes), 0
-        for columns in everything:
-            stay = bound.keep[at : at + len(columns[0])]
-            at += len(stay)
-            kept.add([column[stay] for column in columns])
-        return kept.required()

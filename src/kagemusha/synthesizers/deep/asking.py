@@ -10,9 +10,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.factors import Factors
 from kagemusha.neural.wishart import REASON, wishart_noise
+from kagemusha.privacy.reach import BESIDE, DIAGONAL
 from kagemusha.progress import Progress
 from kagemusha.queries.query import Counts
-from kagemusha.queries.record_sums import BESIDE, DIAGONAL, RecordQuery, Scatter
+from kagemusha.queries.record_sums import RecordQuery, Scatter
 from kagemusha.queries.record_vectors import LATTICE
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
@@ -77,7 +78,7 @@ class WishartPCA(Paid):
 
     def scatter(self, query: Scatter, cost: float) -> NoisyVector:
         """The exact scatter and Wishart noise."""
-        exact = query.total(self._columns)
+        exact = query.finish(query.part(self._columns))
         width = query.vectors.width
         noise = wishart_noise(width, math.sqrt(2 * cost), self._rng) * LATTICE**2
         upper = np.triu_indices(width, 1)
@@ -94,7 +95,7 @@ class Bare:
 
     def sums(self, query: RecordQuery, cost: float) -> NoisyVector:
         """Exactly."""
-        return query.released(query.total(self._columns), 1e-9)
+        return query.released(query.finish(query.part(self._columns)), 1e-9)
 
     def scatter(self, query: Scatter, cost: float) -> NoisyVector:
         """Exactly."""

@@ -60,7 +60,7 @@ class Embedding:
     def steps(self) -> list[GaussianStep]:
         """What will be asked, in its order."""
         asked = [
-            GaussianStep("sum of all records", COUNT**2 + LATTICE**2, 0.7 * self.centre),
+            GaussianStep("sum of all records", norm_of(ClassSums, weight=COUNT), 0.7 * self.centre),
             GaussianStep("lengths of records", norm_of(NormCounts), 0.3 * self.centre),
             GaussianStep("scatter of records", norm_of(Scatter), self.pca),
         ]

@@ -27,7 +27,6 @@ from kagemusha.schema.features import features_of
 from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.kage import Kage
 from kagemusha.synthesizers.nigao.cells import MOST_CLASSES, candidates, choose_cells
-from kagemusha.synthesizers.nigao.decoder import bent
 from kagemusha.synthesizers.nigao.estimates import MEANS
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
 from kagemusha.synthesizers.nigao.phases import CENTRE, LENGTHS, MEAN_QUANTILE, SCATTER, Purse, likeness, mean_record
@@ -35,8 +34,6 @@ from kagemusha.synthesizers.nigao.scales import scaled
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 MOST_FEATURES = 3000
-
-MOST_DECODER = 0.5
 
 LABELS = (0.15, 0.6)
 """Least and most share of the budget for labelled columns that are no classes."""
@@ -48,8 +45,6 @@ class Nigao(Synthesizer):
 
     `target` is a column whose codes are classes; without one, and where labelled columns are left, the columns whose cells are
     classes are chosen privately. `directions` is the number of leading directions, chosen from released numbers unless given.
-    `decoder` is the share of the numbers' budget for a decoder trained by noisy gradients, which is kept only if it wins; none by
-    default, since at ε = 1 it has not won on any table (docs/decisions/101).
     """
 
     reads_records: ClassVar[bool] = True
@@ -60,13 +55,10 @@ class Nigao(Synthesizer):
 
     target: str | None = None
     directions: int | None = None
-    decoder: float = 0.0
 
     def __post_init__(self) -> None:
         if self.directions is not None and self.directions < 1:
             raise UsageError(f"directions must be at least 1, got {self.directions}")
-        if not 0 <= self.decoder <= MOST_DECODER:
-            raise UsageError(f"decoder must be a share of the budget from 0 to {MOST_DECODER}, got {self.decoder}")
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Numbers by phases inside classes; labelled columns beside the classes by kage, with its share of the budget."""
@@ -79,7 +71,7 @@ class Nigao(Synthesizer):
         options = candidates(domain, labelled, self.target)
         alone = len(options) == 1 and options[0] == tuple(labelled)
         numbers = (1 if alone else 1 - labels_share(len(labelled), len(domain))) * curator.total
-        purse = Purse((1 - self.decoder) * numbers)
+        purse = Purse(numbers)
 
         features = [f for f in features_of(schema) if f.name not in labelled]
         start = Vectors(features, [domain.axis(f.name) for f in features], radius=np.ones(1))
@@ -93,10 +85,6 @@ class Nigao(Synthesizer):
         around = replace(around, cells=cells_of(domain, cells))
         inside = part(progress, 0.0, 1.0 if alone else 0.6)
         found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside)
-        learned = None
-        if self.decoder:
-            cost = self.decoder * numbers * (1 - 1e-9)
-            learned = bent(curator, found, mean.rows, cost, found.radius, part(progress, 0.6, 0.9))
         generator = ClassGenerator(
             domain,
             mean.rows,
@@ -106,8 +94,7 @@ class Nigao(Synthesizer):
             found.means,
             found.root,
             found.factors,
-            found.spread if learned is None else learned[1],
-            bend=None if learned is None else (learned[0].first, learned[0].second),
+            found.spread,
         )
         generator = scales.calibrated(generator)
         if alone:
@@ -124,16 +111,13 @@ class Nigao(Synthesizer):
         least = MEANS[0]
         rest = 1 - CENTRE - 3 * LENGTHS - least - SCATTER
         # whether there are labels beside the classes, the domain does not tell
-        phases = [
+        steps = [
             ("the mean record", CENTRE),
             ("lengths", 3 * LENGTHS),
             ("class means, more where they drown in noise", least),
             ("directions", SCATTER),
             ("classes along them (labels beside the classes: 15 to 60% of all, by kage)", rest),
         ]
-        steps = [(what, (1 - self.decoder) * share) for what, share in phases]
-        if self.decoder:
-            steps.append(("decoder, kept only if it wins", self.decoder))
         return Plan(steps, width * width, 2.0 + 3e-9 * width**3 + 8e-6 * width * width)
 
     def aimed(self, schema: Schema) -> Synthesizer:

@@ -1,0 +1,44 @@
+"""A table that comes in another order, cut into other batches, at every pass: as views, clusters and servers may give theirs.
+
+Nothing may come out differently for it. Contracts and audits read through it, so that whatever trusts an order or a cut is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kagemusha.arrays import Codes, IntArray
+from kagemusha.schema import Schema
+from kagemusha.sources.protocol import Source
+
+PIECES = 7
+"""Batches of a pass, at most."""
+
+
+class Shuffled(Source):
+    """The rows of another source, shuffled and cut anew at every pass."""
+
+    def __init__(self, source: Source, seed: int | list[int] = 0, pieces: int = PIECES) -> None:
+        self._source, self._pieces = source, pieces
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def schema(self) -> Schema:
+        """That of the source."""
+        return self._source.schema
+
+    def batches(self) -> Iterator[list[Codes]]:
+        """Shuffled rows in pieces of chance sizes; some may be empty."""
+        columns, _ = self.records()
+        rows = len(columns[0])
+        cuts = np.sort(self._rng.integers(0, rows + 1, self._pieces - 1))
+        for begin, end in zip([0, *cuts], [*cuts, rows], strict=True):
+            yield [column[begin:end] for column in columns]
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """Shuffled rows; each person keeps their number."""
+        columns, persons = self._source.records()
+        order = self._rng.permutation(len(persons))
+        return [column[order] for column in columns], persons[order]
