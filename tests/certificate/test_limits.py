@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +12,9 @@ from pathlib import Path
 import pytest
 from test_certificate import SCHEMA, bundle, certificate, failed
 
+from kagemusha import queries
 from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate
-from kagemusha.certificate.sensitivities import FACTS, wrong_sensitivities
+from kagemusha.certificate.sensitivities import COUNTED, FACTS, wrong_sensitivities
 from kagemusha.certificate.verify import MOST_DELTA, _limits_check, verify
 from kagemusha.errors import VerifyError
 from kagemusha.privacy import reach
@@ -25,6 +28,7 @@ from kagemusha.privacy.events import (
     SampledGaussianEvent,
     UnprotectedEvent,
 )
+from kagemusha.queries.query import ReadsMarginals, ReadsRecords
 from kagemusha.untrusted import StrangeFileError, parse_json
 
 COUNTS = Asked.of("counts", {"columns": ("a",)}, "")
@@ -115,6 +119,23 @@ def test_what_is_refused_for_its_work_says_so(tmp_path: Path) -> None:
 )
 def test_long_releases_can_be_checked(events: list[Event]) -> None:
     assert _limits_check(replace(certificate(), events=tuple(events))).passed
+
+
+def _kinds(base: type) -> set[str]:
+    below = {kind for sub in base.__subclasses__() for kind in _kinds(sub)}
+    return below | ({base.kind} if isinstance(base.__dict__.get("kind"), str) else set())
+
+
+def test_what_reads_records_is_known_by_its_kind() -> None:
+    """Certificates of tables in engines say by these kinds what left the engine."""
+    for module in pkgutil.iter_modules(queries.__path__):
+        importlib.import_module(f"{queries.__name__}.{module.name}")
+    reads, counts = _kinds(ReadsRecords) & set(FACTS), _kinds(ReadsMarginals) & set(FACTS)
+    assert len(reads) >= 5
+    assert len(counts) >= 5
+    assert not reads & COUNTED
+    assert counts <= COUNTED
+    assert set(FACTS) >= COUNTED
 
 
 def test_every_kind_of_query_has_its_facts() -> None:

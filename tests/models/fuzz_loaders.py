@@ -8,6 +8,7 @@ stand in a message, no case may take long, and memory stays bounded.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import resource
@@ -89,7 +90,7 @@ def broken_json(content: bytes, rng: np.random.Generator) -> bytes:
             if isinstance(place[at], dict | list) and place[at] and rng.random() < 0.8:
                 place = place[at]
                 continue
-            place[at] = odd[int(rng.integers(len(odd)))]
+            place[at] = copy.deepcopy(odd[int(rng.integers(len(odd)))])
             break
     return json.dumps(data).encode()
 

@@ -18,11 +18,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kagemusha.annotation.access import COOKIE, Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
 from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
+from kagemusha.annotation.guard import Guard
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
 from kagemusha.untrusted import parse_json
@@ -32,16 +32,6 @@ MOST_BODY = 4096
 TAKEN = "somebody else labels under this name: choose another, or go on in the browser where you began"
 FRESH = 1.0
 """Seconds for which everybody is told the same progress."""
-
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -68,32 +58,8 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
             Route("/favicon.ico", nothing),
         ]
     )
-    app.add_middleware(_Guard, hosts=hosts)
+    app.add_middleware(Guard, hosts=hosts)
     return app
-
-
-class _Guard:
-    """Answers to known host names alone, and puts our headers on every response."""
-
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
-        self._app, self._hosts = app, {host.encode("latin-1") for host in hosts}
-        self._headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
-            await send(message)
-
-        given = [value for name, value in scope["headers"] if name == b"host"]
-        known = len(given) == 1 and given[0] in self._hosts
-        await (self._app if known else _stranger)(scope, receive, guarded)
-
-
-_stranger = PlainTextResponse("unknown host", 421)
 
 
 async def static(request: Request) -> Response:

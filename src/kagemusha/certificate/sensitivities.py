@@ -52,7 +52,10 @@ FACTS: Mapping[str, tuple[str, ...]] = {
 }
 """Every kind of query there is, and the facts it states."""
 
-COUNTED = frozenset(FACTS) - {"weighted-l1-error", "cell-lengths", "record-sums", "gradients"}
+COUNTED = {
+    *("counts", "values", "weighted-counts", "broken-rules", "interaction", "first-moments", "cross-moments"),
+    *("generated-rows", *_SCORES.values()),
+}
 """Kinds whose answer follows from counts; any other reads the codes of all rows."""
 
 _OLD_WORDS = (
