@@ -13,7 +13,7 @@ import pytest
 
 from command import Run
 from kagemusha import fit
-from kagemusha.errors import DataError, KagemushaError, SchemaError, UsageError
+from kagemusha.errors import DataError, KagemushaError, LedgerError, SchemaError, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.schema import Category, Domain, Drop, Integer, Schema
 from kagemusha.sources import PartSource, SqlSource, open_source
@@ -194,6 +194,16 @@ def test_no_error_shows_the_password(how: str, postgres: Postgres) -> None:
         open_source(BROKEN[how](postgres.url), SCHEMA, table="people")
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__context__ is None
+
+
+def test_a_wrong_password_is_called_that(postgres: Postgres) -> None:
+    wrong = BROKEN["password"](postgres.url)
+    with pytest.raises(DataError, match="refused the login: user or password is wrong"):
+        open_source(wrong, SCHEMA, table="people")
+    with pytest.raises(LedgerError, match="refused the login: user or password is wrong"):
+        open_ledger(wrong)
+    with pytest.raises(DataError, match="cannot be reached"):
+        open_source(BROKEN["host"](postgres.url), SCHEMA, table="people")
 
 
 @pytest.mark.parametrize("how", ["password", "stroke", "query", "database"])

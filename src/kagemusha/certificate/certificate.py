@@ -125,6 +125,11 @@ class Certificate:
         return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
 
     @property
+    def added(self) -> list[str]:
+        """The other sentences: of the method, of the schema, or of the publisher's own."""
+        return [sentence for sentence in self.assumptions if sentence not in self.required_assumptions]
+
+    @property
     def _is_trained(self) -> bool:
         return any(isinstance(event, SampledGaussianEvent) for event in self.events)
 
@@ -177,15 +182,14 @@ class Certificate:
 
     def to_json(self) -> str:
         """The canonical text; its last field is the SHA-256 of the text without that field."""
-        body = self._body()
-        digest = hashlib.sha256(canonical(body).encode()).hexdigest()
-        return canonical({**body, "digest": digest})
+        return with_digest(canonical(self.body()))[0]
 
     def digest(self) -> str:
         """SHA-256 over everything but the digest itself."""
-        return str(json.loads(self.to_json())["digest"])
+        return with_digest(canonical(self.body()))[1]
 
-    def _body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
+        """All fields but the digest, as plain data."""
         promised = self.promised
         first, old = self.format == FIRST_FORMAT, self.format != FORMAT
         unit = {"rows": promised.rows, "column": self.unit_column}
@@ -248,7 +252,7 @@ class Certificate:
                 parameters=_of(dict, data["method"]["parameters"]),
                 adaptive=_of(bool, data["method"]["adaptive"]),
                 package=_of(str, data["method"]["package"]) if "package" in data["method"] else None,
-                events=tuple(event_from_json(event) for event in data["events"]),
+                events=_events_from_json(data["events"]),
                 simulated=data["noise"] == "simulated",
                 schema_digest=_of(str, data["schema digest"]),
                 dataset=_of(str, data["data set"]),
@@ -265,6 +269,24 @@ class Certificate:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, UsageError) as error:
             raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
+
+
+def with_digest(body: str) -> tuple[str, str]:
+    """The canonical text of a certificate from that of its body, and the digest that was added as its last field."""
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return body.removesuffix("\n}\n") + f',\n "digest": "{digest}"\n}}\n', digest
+
+
+def _events_from_json(listed: Any) -> tuple[Event, ...]:
+    """Events that say the same become one object: a certificate may hold a hundred thousand of them."""
+    known: dict[str, Event] = {}
+    found = []
+    for data in listed:
+        text = json.dumps(data)
+        if text not in known:
+            known[text] = event_from_json(data)
+        found.append(known[text])
+    return tuple(found)
 
 
 def canonical(data: Mapping[str, Any]) -> str:

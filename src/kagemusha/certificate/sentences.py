@@ -64,6 +64,21 @@ WEIGHTED = (
 )
 
 
+SAFE = (
+    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
+    "apostrophes) are written with one apostrophe more before them; plain numbers are not."
+)
+"""Of a table that was written so."""
+
+DRAWN = (
+    "Rows: {rows:,} were drawn from N(μ, Σ) and are all that was released, now or ever; mean μ and covariance Σ were "
+    "written nowhere. That number, the floor of {floor:g} and the {at_least:,} records to which a smaller table is filled "
+    "up with empty ones were declared without looking at the table. Theorem D of "
+    "docs/proofs/gaussian-generation-replace.md then holds for every table: no eigenvalue and no number of records is assumed."
+)
+"""Of rows that were drawn from a distribution nobody saw."""
+
+
 def weighted(schema: Schema) -> tuple[str, ...]:
     """What a certificate says of survey weights; nothing where none are declared."""
     if schema.weight is None:

@@ -16,7 +16,7 @@ from kagemusha.encoding.sql import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.ledger.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
-from kagemusha.urls import shown
+from kagemusha.urls import LOGIN, refused_login, shown
 
 Result = TypeVar("Result")
 
@@ -203,6 +203,8 @@ class PostgresTable(SqlTable):
         if gone or (state is None and self._link is not None and type(cause).__name__ == "OperationalError"):
             self._lost = True
             return LOST
+        if self._link is None and refused_login(cause):
+            return LOGIN
         if self._link is None:
             return "the server cannot be reached, or the address is not one (postgresql://user@host:port/database)"
         return f"the server could not answer (SQLSTATE {state or 'unknown'})"
