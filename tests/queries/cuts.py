@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_contract import QUERIES, Cut, people, schema_of
+from test_query_contract import QUERIES, Cut, people, schema_of
 
 from exact import answer_over
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit

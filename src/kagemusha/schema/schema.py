@@ -24,6 +24,7 @@ from kagemusha.schema.measured import Measured
 from kagemusha.schema.reading import VERSION, check_version, constraints_of, target_of, with_list
 from kagemusha.schema.unit import EACH_ROW, Unit
 from kagemusha.schema.weight import Weight, WeightSteps, weight_steps
+from kagemusha.untrusted import StrangeFileError, read_regular
 
 
 @dataclass(frozen=True)
@@ -264,9 +265,12 @@ class Schema:
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema file; every error names the file."""
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            text = read_regular(Path(path), follow=True).decode("utf-8-sig")
+        except (OSError, StrangeFileError) as error:
+            why = error.strerror if isinstance(error, OSError) else f"it {error}"
+            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
+        except ValueError:
+            why = "it is not UTF-8 text"
             raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
         try:
             return cls.loads(text, folder=Path(path).absolute().parent)
