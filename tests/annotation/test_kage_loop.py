@@ -16,7 +16,7 @@ from kagemusha.annotation.judges import ForestTrainer
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Category, Schema

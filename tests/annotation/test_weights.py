@@ -13,7 +13,7 @@ from kagemusha.annotation import judges
 from kagemusha.annotation.judges import ForestTrainer, Judge, Network, Vectors
 from kagemusha.annotation.votes import bald, most_bald
 from kagemusha.annotation.weights import Weights
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.weighted_errors import WeightedError, weighted_counts
 from kagemusha.schema import Category, Integer, Schema
 
@@ -212,8 +212,8 @@ def test_scores_move_no_further_than_the_proof_says() -> None:
         less = [column[1:] for column in whole]
         swapped = [np.append(column[1:], rng.integers(size)) for column, size in zip(whole, SIZES, strict=True)]
         before = answer_of(query, whole)
-        assert np.abs(before - answer_of(query, less)).max() <= query.reach.added.each
-        assert np.abs(before - answer_of(query, swapped)).max() <= query.reach.exchanged.each
+        assert np.abs(before - answer_of(query, less)).max() <= query.sensitivity.added.each
+        assert np.abs(before - answer_of(query, swapped)).max() <= query.sensitivity.exchanged.each
 
 
 def test_weights_outside_their_range_are_cut() -> None:
@@ -222,7 +222,7 @@ def test_weights_outside_their_range_are_cut() -> None:
         lambda columns: np.array([10**9, -5] * len(columns[0]))[: len(columns[0])],
     )  # fmt: skip
     one = answer_of(query, [np.zeros(1, dtype=np.int64)] * 3)
-    assert (one <= query.reach.added.each).all()
+    assert (one <= query.sensitivity.added.each).all()
 
 
 def test_weights_lie_between_none_and_one_and_rise_with_disagreement() -> None:

@@ -15,7 +15,7 @@ from kagemusha.privacy.accountants import gdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Reach, Sensitivity
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.release.release import Release
 from kagemusha.synthesizers import create
@@ -205,7 +205,7 @@ def halved(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
     return np.rint(self._rng.normal(0.0, sigma / 3, size)).astype(np.int64)
 
 
-def one_row(self: PrivacyUnit, reach: Reach) -> Sensitivity:
+def one_row(self: PrivacyUnit, reach: RecordSensitivity) -> Sensitivity:
     return reach.added
 
 

@@ -17,7 +17,7 @@ from kagemusha.attacks.targets import choose
 from kagemusha.attacks.threat import COUNTING
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import PrivacyUnit, Reach, Sensitivity
+from kagemusha.privacy.unit import PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.synthesizers import create
 
 RULES = Rules(trainings=30, references=10, rows=60)
@@ -70,7 +70,7 @@ def halved(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
     return np.rint(self._rng.normal(0.0, sigma / 2, size)).astype(np.int64)
 
 
-def one_row(self: PrivacyUnit, reach: Reach) -> Sensitivity:
+def one_row(self: PrivacyUnit, reach: RecordSensitivity) -> Sensitivity:
     return reach.added
 
 

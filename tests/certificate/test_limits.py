@@ -13,12 +13,10 @@ import pytest
 from test_certificate import SCHEMA, bundle, certificate, failed
 
 from kagemusha import queries
-from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate
-from kagemusha.certificate.sensitivities import COUNTED, FACTS, wrong_sensitivities
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.certificate.verify import MOST_DELTA, _limits_check, verify
 from kagemusha.errors import VerifyError
-from kagemusha.privacy import reach
-from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
     Event,
@@ -28,11 +26,13 @@ from kagemusha.privacy.events import (
     SampledGaussianEvent,
     UnprotectedEvent,
 )
+from kagemusha.privacy.query_kinds import KINDS
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.queries.query import ReadsMarginals, ReadsRecords
 from kagemusha.untrusted import StrangeFileError, parse_json
 
-COUNTS = Asked.of("counts", {"columns": ("a",)}, "")
-GRADIENTS = Asked.of("gradients", {"lattice": 2**20}, "")
+COUNTS = QueryRecord.of("counts", {"columns": ("a",)}, "")
+GRADIENTS = QueryRecord.of("gradients", {"lattice": 2**20}, "")
 
 
 def gaussian(sigma: float) -> Event:
@@ -56,7 +56,10 @@ HOSTILE: dict[str, list[Event]] = {
         sampled(steps=900_000, rate=1e-5, noise=5.0),
         *(
             ExponentialEvent(
-                what="best", epsilon=4 + i / 1000, candidates=3, query=Asked.of("dependence", {"candidates": 3}, "")
+                what="best",
+                epsilon=4 + i / 1000,
+                candidates=3,
+                query=QueryRecord.of("dependence", {"candidates": 3}, ""),
             )
             for i in range(400)
         ),
@@ -66,7 +69,7 @@ HOSTILE: dict[str, list[Event]] = {
             what="interaction",
             sigma=9e9,
             l2_squared=1,
-            query=Asked.of("interaction", {"columns": (), "shape": (2,) * 40}, ""),
+            query=QueryRecord.of("interaction", {"columns": (), "shape": (2,) * 40}, ""),
         )
     ],
 }
@@ -130,58 +133,31 @@ def test_what_reads_records_is_known_by_its_kind() -> None:
     """Certificates of tables in engines say by these kinds what left the engine."""
     for module in pkgutil.iter_modules(queries.__path__):
         importlib.import_module(f"{queries.__name__}.{module.name}")
-    reads, counts = _kinds(ReadsRecords) & set(FACTS), _kinds(ReadsMarginals) & set(FACTS)
+    reads, counts = _kinds(ReadsRecords), _kinds(ReadsMarginals)
     assert len(reads) >= 5
     assert len(counts) >= 5
-    assert not reads & COUNTED
-    assert counts <= COUNTED
-    assert set(FACTS) >= COUNTED
-
-
-def test_every_kind_of_query_has_its_facts() -> None:
-    assert set(FACTS) == {*reach._REACHES, "gradients", "generated-rows"}
-
-
-@pytest.mark.parametrize(
-    ("event", "why"),
-    [
-        (GaussianEvent(what="Counts of a", sigma=9.0, l2_squared=1), "none of the words"),
-        (GaussianEvent(what="counts of", sigma=9.0, l2_squared=1), "none of the words"),
-        (GaussianEvent(what="gossip of 3 candidates", sigma=9.0, l2_squared=1), "none of the words"),
-        (GaussianEvent(what="counts of a", sigma=9.0, l2_squared=2), "l2² = 2"),
-        (GaussianEvent(what="interaction of a × b in 2 × 3 groups", sigma=9.0, l2_squared=1), "l2² = 1, recomputed 12"),
-        (GaussianEvent(what="L1 error of 2 candidates", sigma=9.0, l2_squared=2**48), "recomputed"),
-        (LaplaceEvent(what="counts of a", scale=9.0, l1=2), "l1 = 2"),
-        (ExponentialEvent(what="best of 3 candidates by dependence (R)", epsilon=1.0, candidates=2), "candidates"),
-        (ExponentialEvent(what="counts of a", epsilon=1.0, candidates=2), "a choice is among candidates"),
-        (GaussianEvent(what="sums of features", sigma=9.0, l2_squared=1), "recomputed"),
-        (gaussian(9.0), "does not name queries"),
-        (SampledGaussianEvent(what="counts of a", steps=1, rate=0.1, noise=9.0), "sampled steps"),
-    ],
-)
-def test_old_formats_say_what_old_programs_said(event: Event, why: str) -> None:
-    old = replace(certificate(), format=SECOND_FORMAT, version="0.1.0", events=(event,))
-    (found,) = wrong_sensitivities(old, SCHEMA)
-    assert why in found
+    assert reads | counts <= set(KINDS)
+    assert not any(KINDS[kind].counted for kind in reads)
+    assert all(KINDS[kind].counted for kind in counts)
 
 
 @pytest.mark.parametrize(
     ("query", "why"),
     [
         (None, "names no query"),
-        (Asked.of("counts", {"columns": ("a", "a")}, ""), "not distinct"),
-        (Asked.of("counts", {"columns": ("z",)}, ""), "not those of the schema"),
-        (Asked.of("counts", {"columns": ("a",), "shape": (2,)}, ""), "states columns"),
-        (Asked.of("counts", {}, ""), "states columns"),
-        (Asked.of("values", {"columns": ("a",)}, ""), "thresholds release values"),
-        (Asked.of("gradients", {"lattice": 1}, ""), "sampled steps"),
-        (Asked.of("hunch", {}, ""), "unknown kind"),
-        (Asked.of("interaction", {"columns": ("a", "b"), "shape": (2,)}, ""), "for each column"),
-        (Asked.of("interaction", {"columns": ("a", "b"), "shape": (9, 9)}, ""), "more groups"),
-        (Asked.of("first-moments", {"added": (1,), "exchanged": (1,), "entries": 1}, ""), "not the sums"),
+        (QueryRecord.of("counts", {"columns": ("a", "a")}, ""), "not distinct"),
+        (QueryRecord.of("counts", {"columns": ("z",)}, ""), "not those of the schema"),
+        (QueryRecord.of("counts", {"columns": ("a",), "shape": (2,)}, ""), "states columns"),
+        (QueryRecord.of("counts", {}, ""), "states columns"),
+        (QueryRecord.of("values", {"columns": ("a",)}, ""), "answers no query of kind 'values'"),
+        (QueryRecord.of("gradients", {"lattice": 1}, ""), "answers no query of kind 'gradients'"),
+        (QueryRecord.of("hunch", {}, ""), "unknown kind"),
+        (QueryRecord.of("interaction", {"columns": ("a", "b"), "shape": (2,)}, ""), "for each column"),
+        (QueryRecord.of("interaction", {"columns": ("a", "b"), "shape": (9, 9)}, ""), "more groups"),
+        (QueryRecord.of("first-moments", {"added": (1,), "exchanged": (1,), "entries": 1}, ""), "not the sums"),
     ],
 )
-def test_queries_that_cannot_be(query: Asked | None, why: str) -> None:
+def test_queries_that_cannot_be(query: QueryRecord | None, why: str) -> None:
     event = GaussianEvent(what="something", sigma=9.0, l2_squared=1, query=query)
     (found,) = wrong_sensitivities(replace(certificate(), events=(event,)), SCHEMA)
     assert why in found
@@ -196,31 +172,6 @@ def test_what_promises_nothing_may_have_any_delta(tmp_path: Path) -> None:
     bare = certificate(UnprotectedEvent(what="the whole table", reason="a test"))
     assert not failed(bundle(tmp_path, replace(bare, promised=Budget(1.0, 0.5))))
     assert not failed(bundle(tmp_path, replace(certificate(), promised=Budget(1.0, MOST_DELTA))))
-
-
-@pytest.mark.parametrize(
-    ("format_", "version", "fits"),
-    [
-        ("kagemusha-certificate/1", "0.1.0", True),
-        ("kagemusha-certificate/2", "0.1.7", True),
-        ("kagemusha-certificate/2", "0.2.0", False),
-        ("kagemusha-certificate/2", "0.10.0", False),
-        ("kagemusha-certificate/1", "1.0.0", False),
-        ("kagemusha-certificate/3", "0.1.0", False),
-        ("kagemusha-certificate/3", "0.2.0", True),
-        ("kagemusha-certificate/3", "1.4.2", True),
-    ],
-)
-def test_a_format_is_believed_of_the_versions_that_write_it(
-    tmp_path: Path, format_: str, version: str, fits: bool
-) -> None:
-    old = () if format_.endswith("3") else (GaussianEvent(what="counts of a", sigma=90.0, l2_squared=1),)
-    told = replace(certificate(), format=format_, version=version)
-    told = replace(told, events=old or told.events).with_assumptions()
-    path = bundle(tmp_path, told)
-    checks = {check.what: check for check in verify(path)}
-    assert checks["format"].passed is fits
-    assert checks["format"].caution is (fits and bool(old))
 
 
 def test_small_texts_cannot_ask_for_much_memory() -> None:

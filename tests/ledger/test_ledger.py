@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.ledger import Book, Identity, SQLiteLedger, chain, open_ledger
-from kagemusha.ledger.audit import not_as_told
+from kagemusha.ledger.audit import tampered_part
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
@@ -396,7 +396,7 @@ def test_every_ledger_tells_the_same_history(where: str) -> None:
     ledger.close_release(record.id, "digest-2")
     assert ledger.releases()[0].certificate == "digest-1 digest-2"
     assert ledger.broken_at() is None
-    assert not_as_told(ledger) is None
+    assert tampered_part(ledger) is None
     reader = open_ledger(where, read_only=True)
     assert reader.head == ledger.head
     with pytest.raises(LedgerError, match="readonly"):

@@ -14,7 +14,7 @@ import pytest
 from command import Run
 from kagemusha.errors import CapReached, LedgerError
 from kagemusha.ledger import Cap, Identity, ReleaseRequest, SQLiteLedger
-from kagemusha.ledger.audit import not_as_told
+from kagemusha.ledger.audit import tampered_part
 from kagemusha.ledger.chain import head_file
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -135,7 +135,7 @@ def test_changes_behind_the_back_of_the_history_show(path: Path, change: str, to
         db.execute(change)
     db.close()
     book = SQLiteLedger(path, read_only=True)
-    found = not_as_told(book) if book.broken_at() is None else f"entry {book.broken_at()}"
+    found = tampered_part(book) if book.broken_at() is None else f"entry {book.broken_at()}"
     assert (found is None) == (told is None)
     assert told is None or told in str(found)
 
@@ -143,7 +143,7 @@ def test_changes_behind_the_back_of_the_history_show(path: Path, change: str, to
 def test_an_untouched_ledger_is_whole(path: Path) -> None:
     book = SQLiteLedger(path, read_only=True)
     assert book.broken_at() is None
-    assert not_as_told(book) is None
+    assert tampered_part(book) is None
     assert book.head.number > 6
 
 

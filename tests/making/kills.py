@@ -16,7 +16,7 @@ from typing import Any
 
 from kagemusha.errors import KagemushaError
 from kagemusha.ledger import open_ledger
-from kagemusha.ledger.audit import not_as_told
+from kagemusha.ledger.audit import tampered_part
 from kagemusha.making import Order, Output, make_release, output
 from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
@@ -89,7 +89,7 @@ def look(wanted: Order, report: Path) -> None:
     assert wanted.output is not None
     book = book_of(wanted)
     assert book.broken_at() is None
-    assert not_as_told(book) is None
+    assert tampered_part(book) is None
     (record,) = [r for r in book.releases() if wanted.dataset is None or r.dataset == wanted.dataset]
     place = wanted.output.path
     there = place.exists()

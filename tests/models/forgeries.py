@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate, canonical
+from kagemusha.certificate.certificate import Certificate, canonical
 from kagemusha.certificate.inventory import OUTPUTS
 from kagemusha.certificate.keys import load_signing_key, new_key
 from kagemusha.certificate.page import fingerprint, render
@@ -28,9 +28,9 @@ from kagemusha.files import sha256
 from kagemusha.models.folder import sign_folder, write_bundle
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Category, Drop, Integer, Schema
@@ -264,7 +264,7 @@ def _(folder: Path) -> None:
 
 @forgery("an event of a query that does not exist")
 def _(folder: Path) -> None:
-    asked = Asked.of("hunch", {"columns": ("age",)}, "")
+    asked = QueryRecord.of("hunch", {"columns": ("age",)}, "")
     reseal(folder, events(lambda e: replace(e, query=asked), "counts of age"))
 
 
@@ -359,7 +359,7 @@ def _(folder: Path) -> None:
     bare = honest(folder, "bayes-net", epsilon=1.0)
     told = [e for e in read(bare).events if isinstance(e, UnprotectedEvent)]
     assert told
-    counts = Asked.of("counts", {"columns": ("age",)}, "")
+    counts = QueryRecord.of("counts", {"columns": ("age",)}, "")
     made_up = (GaussianEvent(what="counts of age", sigma=90.0, l2_squared=1, query=counts),)
     reseal(folder, lambda c: replace(c, method="independent", events=made_up))
 
@@ -522,34 +522,10 @@ def _(folder: Path) -> None:
     (folder / "schema.toml").mkdir()
 
 
-# old formats
-
-
-def old(told: Certificate) -> Certificate:
-    bare = tuple(replace(e, query=None) for e in told.events)
-    return replace(told, format=SECOND_FORMAT, events=bare, ledger=None).with_assumptions()
-
-
-@forgery("an old format of this version")
+@forgery("another format")
 def _(folder: Path) -> None:
-    reseal(folder, old)
-
-
-@forgery("an old format of an old version")
-def _(folder: Path) -> None:
-    reseal(folder, lambda told: replace(old(told), version="0.1.0"))
-
-
-@forgery("the same, with “Counts of” instead of “counts of”")
-def _(folder: Path) -> None:
-    capital = events(lambda e: replace(e, what=e.what.replace("c", "C", 1)), "counts of ")
-    reseal(folder, lambda told: replace(capital(old(told)), version="0.1.0"))
-
-
-@forgery("the same, with an interaction of l2_squared = 1")
-def _(folder: Path) -> None:
-    cheap = events(lambda e: replace(e, l2_squared=1), "interaction of ")
-    reseal(folder, lambda told: replace(cheap(old(told)), version="0.1.0"))
+    path = folder / "certificate.json"
+    path.write_text(path.read_text().replace("kagemusha-certificate/3", "kagemusha-certificate/2"))
 
 
 # signatures

@@ -41,9 +41,10 @@ def trust_list(release: Path) -> Path:
 
 def table() -> dict[str, tuple[str, str]]:
     """What the page says of each forgery: without a key, and with the publisher's."""
-    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and line.count("|") == 4]
+    section = PAGE.read_text().partition("| forged |")[2].partition("\n\n")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {name: (alone, trusted) for name, alone, trusted in rows if name not in ("forged", ":--")}
+    return {name: (alone, trusted) for name, alone, trusted in rows if name != ":--"}
 
 
 def outcome(folder: Path, trust: Trust, *, demanded: bool) -> str:

@@ -22,7 +22,7 @@ from kagemusha.privacy.events import (
     event_from_json,
 )
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Filter, cost_of
-from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 

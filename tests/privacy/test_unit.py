@@ -7,8 +7,8 @@ import pytest
 
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.reach import COUNTS
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Reach, Sensitivity
+from kagemusha.privacy.query_kinds import COUNTS
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.network_scores import NETWORK_SCORES, Family
@@ -66,7 +66,7 @@ def person(rng: np.random.Generator, rows: int) -> np.ndarray:
 def test_a_whole_person_never_moves_an_answer_further_than_the_unit_says(
     query: Query[object], relation: Adjacency, rows: int
 ) -> None:
-    moves = PrivacyUnit(relation, rows).sensitivity(query.reach)
+    moves = PrivacyUnit(relation, rows).sensitivity(query.sensitivity)
     rng = np.random.default_rng(7)
     farthest = 0.0
     for _ in range(150):
@@ -89,7 +89,7 @@ def test_the_number_of_rows_is_public_for_exchanged_single_rows_alone() -> None:
 
 
 def test_exchanged_persons_may_have_different_numbers_of_rows() -> None:
-    rows = Reach(Sensitivity(1, 1, 1), Sensitivity(0, 0, 0))
+    rows = RecordSensitivity(Sensitivity(1, 1, 1), Sensitivity(0, 0, 0))
     assert PrivacyUnit(Adjacency.REPLACE, 1).sensitivity(rows).l1 == 0
     assert PrivacyUnit(Adjacency.REPLACE, 4).sensitivity(rows).l1 == 4
 

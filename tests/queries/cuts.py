@@ -47,7 +47,7 @@ def of_queries(tables: int) -> tuple[int, int, int, int]:
             )
             inside = answer_over(query, Cut(schema, with_mine, size)).astype(object)
             for relation, neighbour in ((Adjacency.ADD_REMOVE, columns), (Adjacency.REPLACE, with_other)):
-                moves = PrivacyUnit(relation).sensitivity(query.reach)
+                moves = PrivacyUnit(relation).sensitivity(query.sensitivity)
                 step = inside - answer_over(query, Cut(schema, neighbour, size)).astype(object)
                 moved += 1
                 too_far += bool((step**2).sum() > moves.l2_squared or np.abs(step).sum() > moves.l1)

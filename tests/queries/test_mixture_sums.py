@@ -52,7 +52,7 @@ def records(rng: np.random.Generator, rows: int) -> list[np.ndarray]:
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("query", QUERIES, ids=lambda q: type(q).__name__)
 def test_a_person_never_moves_a_sum_further_than_proved(query: MixtureQuery, relation: Adjacency, rows: int) -> None:
-    moves = PrivacyUnit(relation, rows).sensitivity(query.reach)
+    moves = PrivacyUnit(relation, rows).sensitivity(query.sensitivity)
     rng = np.random.default_rng(3)
     farthest = 0.0
     for _ in range(40):

@@ -89,7 +89,7 @@ def test_one_record_never_moves_the_answer_further_than_proved(
     new = np.array([[rng.choice([0, size - 1, size - 1 - (size > 1)]) for size in DOMAIN.sizes]])
     kept = codes if adjacency is Adjacency.ADD_REMOVE else codes[1:]
     move = answer(kind(FEATURES), codes) - answer(kind(FEATURES), np.concatenate([kept, new]))
-    assert int((move**2).sum()) <= PrivacyUnit(adjacency).sensitivity(kind(FEATURES).reach).l2_squared
+    assert int((move**2).sum()) <= PrivacyUnit(adjacency).sensitivity(kind(FEATURES).sensitivity).l2_squared
 
 
 def test_the_bounds_are_reached() -> None:
@@ -97,7 +97,7 @@ def test_the_bounds_are_reached() -> None:
     rest = random_codes(np.random.default_rng(1), 9)
     for query in (FirstMoments(FEATURES), CrossMoments(FEATURES)):
         move = answer(query, np.concatenate([rest, one])) - answer(query, rest)
-        assert (move**2).sum() > 0.5 * query.reach.added.l2_squared
+        assert (move**2).sum() > 0.5 * query.sensitivity.added.l2_squared
 
 
 class Spy:

@@ -96,7 +96,7 @@ def test_one_record_never_moves_a_score_further_than_proved(
     if adjacency is Adjacency.REPLACE and other.sum() != table.sum():
         return
     names = Domain(("x", "y"), (2, 2)) if kind is BinaryDistance else Domain(("x", "y"), shape)
-    bound = kind(names, [Family("x", ("y",))]).reach
+    bound = kind(names, [Family("x", ("y",))]).sensitivity
     move = abs(of_any(kind, table) - of_any(kind, other))
     assert move <= PrivacyUnit(adjacency).sensitivity(bound).each
 

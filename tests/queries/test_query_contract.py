@@ -17,7 +17,7 @@ import kagemusha.queries as room
 from exact import answer_of, answer_over
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.neural.mixture import Mixture
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.queries.cell_lengths import CellLengths
@@ -155,7 +155,7 @@ def test_neither_cut_nor_order_changes_an_answer(query: Query[Any], rows: int) -
 @pytest.mark.parametrize("query", QUERIES, ids=named)
 def test_a_record_moves_no_answer_further_than_its_kind_says(query: Query[Any], relation: Adjacency) -> None:
     """Through cuts that the record itself moves, and at every place of the table."""
-    schema, moves = schema_of(query), PrivacyUnit(relation).sensitivity(query.reach)
+    schema, moves = schema_of(query), PrivacyUnit(relation).sensitivity(query.sensitivity)
     rng = np.random.default_rng(11)
     for rows in (0, 1, 4, 9):
         rest, mine, other = (people(schema, rng, n) for n in (rows, 1, 1))
@@ -191,7 +191,7 @@ def test_a_score_that_adds_up_lengths_is_caught() -> None:
     whole, cut = CodesSource(SCHEMA, columns), Cut(SCHEMA, columns, 4)
     assert (answer_over(mutant, whole) != answer_over(mutant, cut)).any()
     moved = answer_over(mutant, Cut(SCHEMA, [np.insert(c, 0, 0) for c in columns], 4)) - answer_over(mutant, cut)
-    assert np.abs(moved).max() > 9 * mutant.reach.added.each, "the promise would be broken"
+    assert np.abs(moved).max() > 9 * mutant.sensitivity.added.each, "the promise would be broken"
 
 
 def test_no_batch_is_the_table_and_no_rows_sum_to_nothing() -> None:

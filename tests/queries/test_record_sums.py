@@ -62,7 +62,7 @@ def joined(one: list[np.ndarray], other: list[np.ndarray]) -> list[np.ndarray]:
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("query", QUERIES, ids=lambda q: type(q).__name__)
 def test_a_person_never_moves_a_sum_further_than_proved(query: RecordQuery, relation: Adjacency, rows: int) -> None:
-    moves = PrivacyUnit(relation, rows).sensitivity(query.reach)
+    moves = PrivacyUnit(relation, rows).sensitivity(query.sensitivity)
     rng = np.random.default_rng(3)
     farthest = 0.0
     for _ in range(60):
@@ -153,7 +153,7 @@ CELLS = CellLengths(replace(PLAIN, cells=()), SCHEMA.domain, [(), ("c",), ("kind
 @pytest.mark.parametrize("relation", list(Adjacency))
 @pytest.mark.parametrize("rows", [1, 3])
 def test_a_person_never_moves_the_length_of_cells_further_than_proved(relation: Adjacency, rows: int) -> None:
-    moves = PrivacyUnit(relation, rows).sensitivity(CELLS.reach)
+    moves = PrivacyUnit(relation, rows).sensitivity(CELLS.sensitivity)
     rng = np.random.default_rng(4)
     farthest = 0.0
     for _ in range(60):

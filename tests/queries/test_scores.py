@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries import scores
 from kagemusha.queries.scores import FARTHEST, L1Error
 
@@ -25,7 +25,7 @@ def test_scores_of_any_size_keep_their_sensitivity(penalty: float, estimate: flo
     )
     one, two = (score.values([Marginal(("a",), c), Marginal(("b",), c)]) for c in (cells, more))
     moved = np.abs(one.astype(object) - two.astype(object)).max()
-    assert moved <= score.reach.added.each
+    assert moved <= score.sensitivity.added.each
     assert np.abs(one).max() <= FARTHEST
     assert one[1] == -FARTHEST or penalty < 1e30
 

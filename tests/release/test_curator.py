@@ -167,7 +167,7 @@ def test_score_sensitivity_holds_exactly_for_random_neighbours(seed: int, adjace
         return scores.values([Marginal(("a", "b"), table), Marginal(("a",), table.sum(axis=1))])
 
     assert domain.cells(("a", "b")) == counts.size
-    assert np.abs(values(counts) - values(other)).max() <= PrivacyUnit(adjacency).sensitivity(scores.reach).each
+    assert np.abs(values(counts) - values(other)).max() <= PrivacyUnit(adjacency).sensitivity(scores.sensitivity).each
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
@@ -220,7 +220,7 @@ def test_a_stored_choice_is_a_name_and_not_a_place() -> None:
     class Reordered(L1Error):
         """As a later version might list them, under the old name of the step."""
 
-        asked = score().asked
+        record = score().record
 
     old = score()
     turned = Reordered(old.candidates[::-1], old.estimates[::-1], old.weights[::-1], old.penalties[::-1])

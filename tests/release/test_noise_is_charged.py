@@ -157,7 +157,7 @@ def test_choices(accounting: Accounting, adjacency: Adjacency) -> None:
         return
     door.choose(score(), COST)
     epsilon = COST if accounting is Accounting.PURE else math.sqrt(8 * COST)  # bounded range: ε²/8-zCDP
-    moves = PrivacyUnit(adjacency).sensitivity(score().reach).each
+    moves = PrivacyUnit(adjacency).sensitivity(score().sensitivity).each
     assert moves * unit_of(score()) == (1 if adjacency is Adjacency.ADD_REMOVE else 2)
     assert_drawn(noise, [("max", 2 * moves / epsilon, 2)])
 

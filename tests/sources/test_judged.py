@@ -108,7 +108,7 @@ def test_at_most_so_many_rows_of_a_person_are_judged() -> None:
     assert rows == 100
     assert all(b <= w for b, w in zip(broken, by_loop(table.to_pylist())[1:], strict=True))
     heavy = pa.concat_tables([table, *[table.slice(0, 1)] * 40])
-    moves = PrivacyUnit(Adjacency.ADD_REMOVE, 2).sensitivity(BrokenRules(unit).reach)
+    moves = PrivacyUnit(Adjacency.ADD_REMOVE, 2).sensitivity(BrokenRules(unit).sensitivity)
     by = np.abs(np.array(counted(heavy, unit)) - np.array(counted(table, unit)))
     assert by.max() <= moves.each, "forty more rows of one person count for two"
 
@@ -154,7 +154,7 @@ def test_no_record_moves_more_than_its_reach(others: list[Any], one: Any, two: A
         (without, with_one, Adjacency.ADD_REMOVE),
         (with_one, with_two, Adjacency.REPLACE),
     ):
-        moves = PrivacyUnit(relation).sensitivity(BrokenRules(SCHEMA).reach)
+        moves = PrivacyUnit(relation).sensitivity(BrokenRules(SCHEMA).sensitivity)
         by = np.abs(before - after)
         assert by.sum() <= moves.l1
         assert (by**2).sum() <= moves.l2_squared
@@ -166,11 +166,11 @@ def test_the_reach_is_reached() -> None:
     schema = Schema([Integer("a", lower=0, upper=9)], constraints=rules)
     good, bad = ([9], [9, 0])
     by = np.subtract(*(counted(pa.table({"a": t}), schema) for t in (bad, good)))
-    moves = PrivacyUnit().sensitivity(BrokenRules(schema).reach)
+    moves = PrivacyUnit().sensitivity(BrokenRules(schema).sensitivity)
     assert by.tolist() == [1, 1, 1, 1]
     assert (moves.l1, moves.l2_squared) == (4, 4)
     swapped = np.subtract(*(counted(pa.table({"a": t}), schema) for t in ([0], [9])))
-    moves = PrivacyUnit(Adjacency.REPLACE).sensitivity(BrokenRules(schema).reach)
+    moves = PrivacyUnit(Adjacency.REPLACE).sensitivity(BrokenRules(schema).sensitivity)
     assert swapped.tolist() == [0, 1, 1, 1]
     assert (moves.l1, moves.l2_squared) == (3, 3)
 

@@ -116,7 +116,7 @@ def answer(query: WeightedCounts, records: Sequence[tuple[Any, ...]]) -> IntArra
 
 
 def moved_too_far(query: WeightedCounts, one: IntArray, two: IntArray, relation: Adjacency) -> bool:
-    moves = PrivacyUnit(relation).sensitivity(query.reach)
+    moves = PrivacyUnit(relation).sensitivity(query.sensitivity)
     by = np.abs(one - two)
     return bool(by.sum() > moves.l1 or (by**2).sum() > moves.l2_squared or by.max() > moves.each)
 
@@ -136,7 +136,7 @@ def test_the_reach_is_reached() -> None:
     """No smaller number would do: the largest weight moves all of it, and from cell to cell twice."""
     query = WeightedCounts(WHOLE, ("region",))
     none, north, south = (answer(query, r) for r in ([], [("n", "F", 50)], [("s", "F", 50)]))
-    added, exchanged = (PrivacyUnit(r).sensitivity(query.reach) for r in Adjacency)
+    added, exchanged = (PrivacyUnit(r).sensitivity(query.sensitivity) for r in Adjacency)
     assert np.abs(north - none).sum() == added.l1 == added.each
     assert ((north - none) ** 2).sum() == added.l2_squared
     assert np.abs(north - south).sum() == exchanged.l1 == 2 * added.l1
@@ -172,7 +172,7 @@ def test_a_person_with_several_rows_moves_them_all() -> None:
     query = WeightedCounts(schema, ("region",))
     table = pa.table({"id": ["a"] * 9, "region": ["n"] * 9, "sex": ["F"] * 9, "w": [50] * 9})
     exact = query.values(open_source(table, schema).count(query.cliques()))
-    moves = PrivacyUnit(Adjacency.ADD_REMOVE, 3).sensitivity(query.reach)
+    moves = PrivacyUnit(Adjacency.ADD_REMOVE, 3).sensitivity(query.sensitivity)
     assert exact.sum() == moves.l1 == 3 * query.weights.most
 
 
@@ -185,4 +185,4 @@ def test_what_cannot_be_asked_is_told() -> None:
 
 def test_another_bound_is_another_question() -> None:
     lower = Schema([*COLUMNS, replace(WHOLE["w"], upper=40)], weight="w")
-    assert WeightedCounts(lower, ()).asked != WeightedCounts(WHOLE, ()).asked
+    assert WeightedCounts(lower, ()).record != WeightedCounts(WHOLE, ()).record

@@ -34,9 +34,9 @@ def _answers(query: Interaction) -> list[np.ndarray]:
 def test_sensitivity_of_an_interaction_is_the_largest_change_there_is(shape: tuple[int, ...]) -> None:
     query = Interaction(tuple("abc"[: len(shape)]), tuple(np.arange(n) for n in shape))
     units = _answers(query)
-    assert max(int((u**2).sum()) for u in units) == query.reach.added.l2_squared
+    assert max(int((u**2).sum()) for u in units) == query.sensitivity.added.l2_squared
     exchanged = max(int(((u - v) ** 2).sum()) for u in units for v in units)
-    assert exchanged == query.reach.exchanged.l2_squared
+    assert exchanged == query.sensitivity.exchanged.l2_squared
 
 
 def test_an_interaction_holds_nothing_of_its_margins() -> None:
@@ -64,7 +64,7 @@ def test_grouping_never_enlarges_the_sensitivity_of_an_error() -> None:
         more = base.copy()
         more[cell] += 1
         change = abs(int(score.values([Marginal(("a", "b"), more)])[0] - before))
-        assert change <= score.reach.added.each
+        assert change <= score.sensitivity.added.each
 
 
 def test_rare_codes_share_the_last_group() -> None:

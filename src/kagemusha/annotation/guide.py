@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.schema.domain import Clique, Domain
 
 LEAST = 0.25

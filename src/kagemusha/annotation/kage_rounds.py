@@ -27,7 +27,7 @@ from kagemusha.graphical import GrowingTree
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import PairScores, Round
 from kagemusha.models.markov import MarkovGenerator
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.interactions import NoisyInteraction, combined
 from kagemusha.release.curator import Curator
 from kagemusha.synthesizers.kage.instalments import topped_up

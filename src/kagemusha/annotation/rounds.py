@@ -18,7 +18,7 @@ from kagemusha.graphical import MarkovField
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.generator import Round
 from kagemusha.models.markov import MarkovGenerator
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.scores import Distances, L1Error
 from kagemusha.queries.weighted_errors import WeightedError, weighted_counts
 from kagemusha.release.curator import Curator

@@ -14,7 +14,7 @@ import numpy as np
 from kagemusha.annotation.judges import Judge, Vectors
 from kagemusha.annotation.votes import UNIT, bald, most_bald
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ there is (Neyman and Pearson).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,17 +61,17 @@ class Shoulder(Observer):
         self._end_if_spent()
 
     def _one(self, event: GaussianEvent | LaplaceEvent, without: IntArray, inside: IntArray) -> None:
-        if isinstance(event, LaplaceEvent):
-            self.loss += float(np.abs(without).sum() - np.abs(inside).sum()) / event.scale
+        if not event.bell_shaped:
+            self.loss += math.sqrt(2) * float(np.abs(without).sum() - np.abs(inside).sum()) / event.deviation
             return
-        self.measured += float(((without - inside).astype(float) ** 2).sum()) / event.sigma**2
+        self.measured += float(((without - inside).astype(float) ** 2).sum()) / event.deviation**2
         # both laws of Gaussian noise have this ratio, up to rounding
         squares = float((without.astype(float) ** 2).sum() - (inside.astype(float) ** 2).sum())
-        self.loss += squares / (2 * event.sigma**2)
+        self.loss += squares / (2 * event.deviation**2)
 
     def chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
         """Ends the run when all is spent."""
-        scale = 2 * self.release.unit.sensitivity(query.reach).each / event.epsilon
+        scale = 2 * self.release.unit.sensitivity(query.sensitivity).each / event.epsilon
         without, inside = (_exact(query, world).astype(float) / scale for world in self.worlds)
         odds = inside - np.logaddexp.reduce(inside) - without + np.logaddexp.reduce(without)
         self.loss += float(odds[at])

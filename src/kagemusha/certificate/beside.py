@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kagemusha.certificate.certificate import FIRST_FORMAT, Certificate
+from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.inventory import OUTPUTS, PAGE, SCHEMA, Inventory
 from kagemusha.certificate.page import fingerprint, made_here, render
@@ -79,10 +79,7 @@ def _page_check(inventory: Inventory, certificate: Certificate, digest: str) -> 
     if certificate.page is None:
         if render(certificate, digest=digest).encode() == page:
             return Check(PAGE, True, "says what the certificate says")
-        # the first format did not bind its page: made by another version, it cannot be told from a forged one
-        old = certificate.format == FIRST_FORMAT
-        why = "cannot be checked; read certificate.json" if old else "is not the page of this certificate"
-        return Check(PAGE, False, why)
+        return Check(PAGE, False, "is not the page of this certificate")
     if fingerprint(page, digest) != certificate.page.get("sha256"):
         return Check(PAGE, False, "was changed")
     if not made_here(certificate.page):

@@ -20,32 +20,23 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event, GenerationEvent, SampledGaussianEvent, UnprotectedEvent, event_from_json
+from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.untrusted import parse_json
 
 T = TypeVar("T")
 
 FORMAT = "kagemusha-certificate/3"
-SECOND_FORMAT = "kagemusha-certificate/2"
-"""The format before certificates named their unit and the queries behind their events; still read and verified."""
-FIRST_FORMAT = "kagemusha-certificate/1"
-"""The format before certificates named their policy and bound their page; still read and verified."""
-
-_FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
 
 
-def scope(format_: str, rows: int = 1, column: str | None = None) -> tuple[str, ...]:
+def scope(rows: int = 1, column: str | None = None) -> tuple[str, ...]:
     """The sentences about whom and what the promise covers."""
-    if format_ == FIRST_FORMAT:
-        return ()  # it had more than one wording
     whom = sentences.PERSON if column is not None else sentences.KNOWN if rows > 1 else sentences.ROW
-    told = (*(sentence.format(rows=rows, column=column) for sentence in whom), *sentences.ALONE)
-    return told if format_ == SECOND_FORMAT else (*told, *sentences.KNOWS)
+    stated = (sentence.format(rows=rows, column=column) for sentence in whom)
+    return (*stated, *sentences.ALONE, *sentences.KNOWS)
 
 
-ASSUMPTIONS = (*sentences.DECLARED, *sentences.TRUST, *scope(FORMAT))
-DISCOVERED_ASSUMPTIONS = (*sentences.DISCOVERED, *sentences.TRUST, *scope(FORMAT))
+ASSUMPTIONS = (*sentences.DECLARED, *sentences.TRUST, *scope())
 
 
 def _number(value: float) -> float | str:
@@ -88,14 +79,13 @@ class Certificate:
     policy: str = ""
     """Name of the cap in the ledger that the release drew from."""
     page: Mapping[str, str] | None = None
-    """What the page for people is and what made it, see `certificate_page.record`."""
+    """What the page for people is and what made it, see `page.record`."""
     ledger: Mapping[str, Any] | None = None
     """Head of the ledger's chain of changes when the release was closed; None for a ledger in memory."""
     unit_column: str | None = None
     """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
     package: str | None = None
     """The package, with its version, whose code the method is; None for our own."""
-    format: str = FORMAT
 
     def __repr__(self) -> str:
         return f"<Certificate of {short(self.dataset)}, {self.created}: {short(self.method)}, {self.promise}>"
@@ -119,8 +109,8 @@ class Certificate:
         """The sentences that every certificate of this format and kind carries."""
         declared = sentences.DISCOVERED if "discovered" in self.parameters else sentences.DECLARED
         floating = sentences.FLOATING if self._is_trained else ()
-        generated = sentences.GENERATED if any(isinstance(e, GenerationEvent) for e in self.events) else ()
-        whom = scope(self.format, self.promised.rows, self.unit_column)
+        generated = sentences.GENERATED if any(event.drawn_rows for event in self.events) else ()
+        whom = scope(self.promised.rows, self.unit_column)
         foreign = () if self.package is None else (s.format(package=self.package) for s in sentences.FOREIGN)
         return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
 
@@ -131,7 +121,7 @@ class Certificate:
 
     @property
     def _is_trained(self) -> bool:
-        return any(isinstance(event, SampledGaussianEvent) for event in self.events)
+        return any(event.sampled_steps for event in self.events)
 
     @property
     def of_whom(self) -> str:
@@ -145,7 +135,7 @@ class Certificate:
     @property
     def broken_because(self) -> list[str]:
         """Why there is no guarantee; empty when there is one."""
-        reasons = [e.reason for e in self.events if isinstance(e, UnprotectedEvent)]
+        reasons = [why for event in self.events if (why := event.broken_because)]
         if self.simulated:
             reasons.append("simulation: the noise came from a seed, so anyone who knows the seed can remove it")
         if not self.promised.is_finite:
@@ -159,8 +149,7 @@ class Certificate:
             return "simulated"
         if self._is_trained:
             return "exact integers; in training, integers rounded from doubles"
-        bare = all(isinstance(e, UnprotectedEvent) for e in self.events)
-        return "none" if bare and self.format != FIRST_FORMAT else "exact integers"
+        return "exact integers" if any(event.is_protected for event in self.events) else "none"
 
     @property
     def epsilon(self) -> float:
@@ -191,21 +180,19 @@ class Certificate:
     def body(self) -> dict[str, Any]:
         """All fields but the digest, as plain data."""
         promised = self.promised
-        first, old = self.format == FIRST_FORMAT, self.format != FORMAT
-        unit = {"rows": promised.rows, "column": self.unit_column}
         return {
-            "format": self.format,
+            "format": FORMAT,
             "software": {"name": "kagemusha", "version": self.version},
             "created": self.created,
             "data set": self.dataset,
             "release": self.release,
-            **({} if first else {"policy": self.policy}),
-            **({} if old else {"ledger": self.ledger and dict(self.ledger)}),
+            "policy": self.policy,
+            "ledger": self.ledger and dict(self.ledger),
             "promised": {
                 "epsilon": _number(promised.epsilon),
                 "delta": promised.delta,
                 "adjacency": str(promised.adjacency),
-                **({} if old else {"unit": unit}),
+                "unit": {"rows": promised.rows, "column": self.unit_column},
             },
             "guarantee": {
                 "epsilon": _number(self.epsilon),
@@ -228,7 +215,7 @@ class Certificate:
             "assumptions": list(self.assumptions),
             "schema digest": self.schema_digest,
             "outputs": dict(self.outputs or {}),
-            **({} if first else {"page": self.page and dict(self.page)}),
+            "page": self.page and dict(self.page),
         }
 
     @classmethod
@@ -236,16 +223,15 @@ class Certificate:
         """Read a certificate; anything missing or malformed is a VerifyError."""
         try:
             data = parse_json(text)
-            if data["format"] not in _FORMATS:
-                raise VerifyError(f"certificate: format {data['format']!r} is not one of {', '.join(_FORMATS)}")
-            first = data["format"] == FIRST_FORMAT
+            if data["format"] != FORMAT:
+                raise VerifyError(f"certificate: format {data['format']!r} is not {FORMAT!r}")
             promised = data["promised"]
-            unit: dict[str, Any] = promised["unit"] if data["format"] == FORMAT else {"rows": 1, "column": None}
+            unit = promised["unit"]
             return cls(
                 promised=Budget(
                     _float(promised["epsilon"]), promised["delta"], Adjacency(promised["adjacency"]), unit["rows"]
                 ),
-                ledger=None if data["format"] != FORMAT or data["ledger"] is None else _of(dict, data["ledger"]),
+                ledger=None if data["ledger"] is None else _of(dict, data["ledger"]),
                 unit_column=None if unit["column"] is None else _of(str, unit["column"]),
                 accounting=Accounting(data["guarantee"]["accounting"]),
                 method=_of(str, data["method"]["name"]),
@@ -261,9 +247,8 @@ class Certificate:
                 created=_of(str, data["created"]),
                 assumptions=tuple(_of(str, sentence) for sentence in _of(list, data["assumptions"])),
                 outputs=_texts(data["outputs"]),
-                policy="" if first else _of(str, data["policy"]),
-                page=None if first or data["page"] is None else _texts(data["page"]),
-                format=data["format"],
+                policy=_of(str, data["policy"]),
+                page=None if data["page"] is None else _texts(data["page"]),
             )
         except VerifyError:
             raise

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.consequence import GROUPS, consequences, group_promise, in_words
 from kagemusha.pages import template
+from kagemusha.privacy.accountants import ACCOUNTANTS, RDP
 
 _TEMPLATE = "certificate.html"
 _NOISE_WORDS = {
@@ -21,15 +21,7 @@ _NOISE_WORDS = {
     "exact integers": "exact integers, from the operating system’s secure generator",
     "none": "none",
 }
-_ACCOUNTANTS = {
-    "zcdp": "zCDP (sum of ρ, converted once)",
-    "rdp": "Rényi DP",
-    "gdp": "Gaussian DP",
-    "pure": "pure DP (sum of ε)",
-    "pld": "numerical composition (PLD)",
-}
-_BEHIND = {"schedule": "pld"}
-"""Which accountant stands behind an accounting, where they have different names."""
+_WORDS = {accountant.name: accountant.words for accountant in (*ACCOUNTANTS.values(), RDP())}
 
 
 def show(epsilon: float) -> str:
@@ -69,9 +61,9 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
     aside = min(certificate.promised.delta, float(sum(event.delta for event in certificate.events)))
     totals = [
         {
-            "name": _ACCOUNTANTS[name],
+            "name": _WORDS[name],
             "epsilon": show(value),
-            "guarantee": private and name == _BEHIND.get(certificate.accounting.value, certificate.accounting.value),
+            "guarantee": private and name == ACCOUNTANTS[certificate.accounting].name,
         }
         for name, value in certificate.totals.items()
     ]
@@ -89,21 +81,7 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
         totals=totals,
         noise_word=_NOISE_WORDS[certificate.noise],
         kinds=Counter(event.kind for event in certificate.events),
-        events=[{"number": i, "event": e, "noise": _noise(e)} for i, e in enumerate(certificate.events, 1)],
+        events=[{"number": i, "event": e, "noise": e.noise_in_words} for i, e in enumerate(certificate.events, 1)],
         digest=certificate.digest() if digest is None else digest,
     )
     return page
-
-
-def _noise(event: Any) -> str:
-    if event.kind in ("gaussian", "threshold"):
-        return f"Gaussian, σ = {event.sigma:.4g}"
-    if event.kind == "laplace":
-        return f"Laplace, scale {event.scale:.4g}"
-    if event.kind == "exponential":
-        return f"random choice, ε = {event.epsilon:.4g}"
-    if event.kind == "sampled-gaussian":
-        return f"Gaussian, {event.noise:.4g} clip norms, {event.steps:,} samples of {100 * event.rate:.3g} % each"
-    if event.kind == "generation":
-        return str(event.in_words)
-    return "none"

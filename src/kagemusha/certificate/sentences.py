@@ -34,8 +34,8 @@ ALONE = (
     "custodian's ledger holds the sum and its cap.",
 )
 KNOWS = (
-    "A ledger knows a table by its name and, for a file, by its bytes. That the same people stand in another file or form, or "
-    "that another ledger was used for them, it cannot know.",
+    "A ledger knows a table by its name and, for a file, by its bytes and its rows in any order. That the same people stand in "
+    "other rows, or that another ledger was used for them, it cannot know.",
 )
 
 FOREIGN = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,15 +13,14 @@ from typing import Any
 
 from kagemusha.certificate import sentences
 from kagemusha.certificate.beside import file_checks, released_schema
-from kagemusha.certificate.certificate import FIRST_FORMAT, FORMAT, SECOND_FORMAT, Certificate, canonical, with_digest
+from kagemusha.certificate.certificate import Certificate, canonical, with_digest
 from kagemusha.certificate.check import Check as Check
 from kagemusha.certificate.check import all_passed as all_passed
 from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certificate
-from kagemusha.certificate.sensitivities import is_old, wrong_sensitivities
+from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
-from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, Accounting
-from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent
-from kagemusha.privacy.filter import Cost, cost_of, limit_of
+from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
+from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, parse_json
 
@@ -37,14 +35,6 @@ takes minutes, and no method of ours comes near."""
 MOST_RHO, MOST_STEPS, MOST_WORK = 5_000.0, 1_000_000, 1e7
 """The largest ρ, the most sampled steps and the most cells of distributions (`PLD.work`) that are composed: beyond any
 release of ours, and with more of them verification would take minutes and gigabytes."""
-
-WRITERS = {FIRST_FORMAT: r"0\.1\.", SECOND_FORMAT: r"0\.1\.", FORMAT: r"(?!0\.[01]\.)"}
-"""How the versions begin that write each format. An old format of a later version is a way around later checks."""
-
-LESS = (
-    "an old format: events do not name their queries, so only their words say what was asked, and less can be checked; "
-    "ask for a release of the present format"
-)
 
 
 @dataclass(frozen=True)
@@ -112,7 +102,6 @@ def _refusing(path: Path) -> Iterator[None]:
 def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
     computed = json.loads(json.dumps(certificate.body()))
     return [
-        _format_check(certificate),
         _form_check(given, computed),
         *_totals_checks(given, computed),
         _guarantee_check(given, computed),
@@ -130,26 +119,18 @@ def _limits_check(certificate: Certificate) -> Check:
     """Composition of hostile events could go on for ever, or fill the memory."""
     counted = Counter(certificate.events)
     costs = {event.cost_alone for event in counted if event.is_protected}
-    sampled = [e for e in counted.elements() if isinstance(e, SampledGaussianEvent)]
+    sampled = [event.sampled_steps for event in counted.elements() if event.sampled_steps]
+    pure = sum(cost.pure_epsilon is not None for cost in costs)
     small = (
         len(certificate.events) <= MOST_EVENTS
         and len(costs) <= MOST_COSTS
-        and sum(isinstance(cost, LaplaceEvent | ExponentialEvent) for cost in costs) <= MOST_PURE
+        and pure <= MOST_PURE
         and len(sampled) <= MOST_SAMPLED
-        and sum(e.steps for e in sampled) <= MOST_STEPS
-        and sum(times * _about_rho(event) for event, times in counted.items()) <= MOST_RHO
+        and sum(sampled) <= MOST_STEPS
+        and sum(times * e.about_rho for e, times in counted.items() if e.pure_epsilon is None) <= MOST_RHO
         and PLD().work(certificate.events) <= MOST_WORK
     )
     return Check("number of events", small, "can be composed" if small else "too much work to check")
-
-
-def _about_rho(event: Event) -> float:
-    """What an event costs, roughly; pure ones count for themselves."""
-    if isinstance(event, LaplaceEvent | ExponentialEvent):
-        return 0.0
-    if isinstance(event, SampledGaussianEvent) and event.rho is None:
-        return event.steps * event.rate**2 * math.expm1(min(50.0, event.noise**-2)) / 2
-    return float(event.rho or 0)
 
 
 def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
@@ -160,16 +141,6 @@ def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
     if written != text:
         return Check(path.name, False, "it is not in the canonical form: it was edited")
     return Check(path.name, True, "content matches its digest")
-
-
-def _format_check(certificate: Certificate) -> Check:
-    """An old format is believed of the versions that wrote it, and said to be old."""
-    written = re.match(WRITERS[certificate.format], certificate.version)
-    if not written:
-        return Check("format", False, f"version {certificate.version} never wrote {certificate.format}")
-    if is_old(certificate):
-        return Check("format", True, LESS, caution=True)
-    return Check("format", True, f"{certificate.format}, as version {certificate.version} writes it")
 
 
 def _delta_check(certificate: Certificate) -> Check:
@@ -217,7 +188,7 @@ def _filter_check(certificate: Certificate) -> Check:
     promised = certificate.promised
     if not promised.is_finite:
         return Check(what, True, "no finite budget was promised")
-    if certificate.accounting is Accounting.SCHEDULE:
+    if ACCOUNTANTS[certificate.accounting].declared:
         total = ACCOUNTANTS[certificate.accounting].epsilon(certificate.events, promised.delta)
         fits = total <= promised.epsilon * (1 + 1e-6) or not all(e.is_protected for e in certificate.events)
         return Check(what, fits, f"the schedule costs ε = {total:.6g} of {promised.epsilon:g}")
@@ -233,7 +204,7 @@ def _filter_check(certificate: Certificate) -> Check:
         return Check(what, False, f"delta_share must be at least 0 and less than 1, got {share!r}")
     limit = limit_of(promised, certificate.accounting, delta_share=share)
     fits = spent.units <= limit.units and spent.delta_units <= limit.delta_units
-    return Check(what, fits, f"{spent.units / 1e15:.6g} of {limit.units / 1e15:.6g} ({certificate.accounting})")
+    return Check(what, fits, f"{spent.units / UNIT:.6g} of {limit.units / UNIT:.6g} ({certificate.accounting})")
 
 
 def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check:

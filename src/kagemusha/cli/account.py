@@ -25,7 +25,7 @@ Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace o
 
 def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency) -> Sequence[Event]:
     from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
-    from kagemusha.privacy.reach import COUNTS
+    from kagemusha.privacy.query_kinds import COUNTS
     from kagemusha.privacy.unit import PrivacyUnit
 
     if times < 1:

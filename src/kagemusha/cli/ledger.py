@@ -185,7 +185,7 @@ def check(
     Every change is an entry of a hash chain. Its head lies in a file beside the ledger and on every certificate. Keep a copy of
     the .head file where nobody can replace both; `--witness` compares with it.
     """
-    from kagemusha.ledger.audit import not_as_told
+    from kagemusha.ledger.audit import tampered_part
     from kagemusha.ledger.chain import head_file
 
     where = ledger_path(ledger, data)
@@ -205,7 +205,7 @@ def check(
         raise LedgerError(
             f"ledger {book.path}: entry {broken} of its history does not follow from the one before: it was changed"
         )
-    odd = not_as_told(book)
+    odd = tampered_part(book)
     if odd:
         raise LedgerError(f"ledger {book.path}: its history tells otherwise of {odd}: it was changed")
     if renew_head:

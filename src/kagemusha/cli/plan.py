@@ -62,7 +62,6 @@ def plan(
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
-    from kagemusha.privacy.events import GenerationEvent
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
@@ -128,8 +127,8 @@ def plan(
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
     for event in schedule:
-        if isinstance(event, GenerationEvent):
-            say(f"Hidden by   {plain(event.in_words)}; no more rows can ever be drawn")
+        if event.drawn_rows:
+            say(f"Hidden by   {plain(event.noise_in_words)}; no more rows can ever be drawn")
     names = complete.domain.names
     say(f"Columns     {len(names)} ({plain(', '.join(names[:8]))}{', …' if len(names) > 8 else ''})")
     say(f"Reading     {plain(_reading(read, told.rows))}")
@@ -226,7 +225,7 @@ def _say_solved(solved: Solved, wanted: float, like: Path | None) -> None:
 def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     """Whom the promise is about, and what that costs."""
     from kagemusha.certificate.consequence import group_promise
-    from kagemusha.privacy.accountants import Accounting
+    from kagemusha.privacy.accountants import ACCOUNTANTS
     from kagemusha.privacy.budget import Budget
 
     if not unit:
@@ -234,7 +233,7 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
     if unit.max_rows == 1:
         return f"{whose}, with one row of each: the noise is that of a promise about single rows"
-    if accounting is Accounting.SCHEDULE:
+    if ACCOUNTANTS[accounting].declared:
         return (
             f"{whose}, up to {unit.max_rows} rows each. All rows of a person are clipped together in training, whose noise is that "
             f"of a promise about single rows; sums that are released before it get {unit.max_rows} times the noise"

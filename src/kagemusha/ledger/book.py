@@ -25,7 +25,7 @@ from kagemusha.ledger.tables import (
     release_of,
     require_same_table,
 )
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.spend import Spend
@@ -200,8 +200,8 @@ class Book(Kept):
         return sum((self._spend_of(record) for record in finite), Spend())
 
     def _spend_of(self, record: ReleaseRecord) -> Spend:
-        by_event = record.accounting in (Accounting.PURE, Accounting.SCHEDULE)
-        if record.closed and by_event:
+        accountant = ACCOUNTANTS[record.accounting]
+        if record.closed and (accountant.pure or accountant.declared):
             return Spend.of(step.event for step in self.steps(record.id))
         thresholds = self.rows(
             "SELECT event FROM steps WHERE release = ? AND event LIKE '%\"threshold\"%'", (record.id,)

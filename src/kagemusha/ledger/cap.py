@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.spend import CapRule, Spend
 from kagemusha.privacy.unit import Adjacency
@@ -99,7 +99,7 @@ class Cap:
         """The same cap with a rule that the first release under it fits."""
         if self.rule is not None:
             return self
-        return replace(self, rule=_RULES[accounting])
+        return replace(self, rule=CapRule(ACCOUNTANTS[accounting].cap_rule))
 
     @classmethod
     def made_of(cls, dataset: str, policy: str, budget: Budget, accounting: Accounting, spend: Spend) -> Cap:
@@ -111,11 +111,3 @@ class Cap:
         while budget.is_finite and not cap.holds(spend):
             cap = replace(cap, budget=replace(cap.budget, epsilon=cap.budget.epsilon * 1.01))
         return cap
-
-
-_RULES = {
-    Accounting.ZCDP: CapRule.ZCDP,
-    Accounting.GDP: CapRule.GDP,
-    Accounting.PURE: CapRule.ZCDP,
-    Accounting.SCHEDULE: CapRule.RENYI,
-}

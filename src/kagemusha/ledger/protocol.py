@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
 from kagemusha.ledger.identity import Identity
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, release_limit, schedule_limit
@@ -70,7 +70,7 @@ class ReleaseRequest:
     @property
     def reservation(self) -> int:
         """What the release reserves, in integer units of its own accounting."""
-        if self.accounting is Accounting.SCHEDULE and self.budget.is_finite:
+        if ACCOUNTANTS[self.accounting].declared and self.budget.is_finite:
             return schedule_limit(self.budget, self.schedule).units
         return release_limit(self.budget, self.accounting, delta_share=self.delta_share).units
 
@@ -86,13 +86,12 @@ def reserved_spend(accounting: Accounting, units: int, schedule: Sequence[Event]
     amount = Fraction(units, UNIT)
     if not units or units >= UNLIMITED:
         return Spend()
-    if accounting is Accounting.GDP:
-        return Spend(gaussian=amount)
-    if accounting is Accounting.PURE:
-        return Spend.of([LaplaceEvent(what="", scale=float(UNIT), l1=units)])
-    if accounting is Accounting.SCHEDULE:
+    accountant = ACCOUNTANTS[accounting]
+    if accountant.declared:
         return Spend.of(schedule)
-    return Spend(concentrated=amount)
+    if accountant.pure:
+        return Spend.of([LaplaceEvent(what="", scale=float(UNIT), l1=units)])
+    return Spend(concentrated=amount) if accountant.noise == "discrete" else Spend(gaussian=amount)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kagemusha.errors import LedgerError
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.tables import TABLES, VERSION, upgrade
+from kagemusha.ledger.tables import TABLES, VERSION
 
 
 class SQLiteLedger(Book):
@@ -39,7 +39,6 @@ class SQLiteLedger(Book):
         """
         self.path = str(path)
         self.in_memory = self.path == ":memory:"
-        self._had_no_chain = False
         self._db = sqlite3.connect(":memory:")
         asked = [] if self.in_memory else [chain.head_file(self.path), *witnesses]
         try:
@@ -63,8 +62,6 @@ class SQLiteLedger(Book):
         self._db = sqlite3.connect(where, uri=True, timeout=wait_seconds, isolation_level=None)
         if not self._tables_exist():
             raise LedgerError(f"ledger {self.path}: the file is not a ledger")
-        if self._version() < VERSION:
-            self._db = _copy_in_memory(self._db)
         self._require_version()
 
     def _open_to_write(self, wait_seconds: float) -> None:
@@ -108,23 +105,17 @@ class SQLiteLedger(Book):
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _require_version(self) -> None:
-        """Bring an older ledger up to date; one of a newer version is refused."""
-        if self._version() > VERSION:
-            raise LedgerError(f"ledger {self.path}: a newer Kagemusha made it (version {self._version()})")
-        if self._version() < VERSION:
-            with self._transaction() as db:
-                if self._version() < VERSION:
-                    self._had_no_chain = self._version() < 2
-                    upgrade(db, self._version())
-                    chain.make(db)
-                    chain.append(db, "upgrade", version=VERSION)
-                    db.execute(f"PRAGMA user_version = {VERSION}")
+        """A ledger that another version laid out is refused."""
+        if self._version() != VERSION:
+            raise LedgerError(
+                f"ledger {self.path}: it was made by another version of Kagemusha (layout {self._version()}, this one has {VERSION})"
+            )
 
     def _require_head(self, read_only: bool) -> None:
         """The head file is there before anything that counts, so a ledger that has entries and none has lost it."""
         if chain.seen_heads([chain.head_file(self.path)]):
             return
-        if self.head.number and not self._had_no_chain:
+        if self.head.number:
             raise LedgerError(
                 f"ledger {self.path}: {chain.head_file(self.path)} is missing or damaged, so an older copy of the ledger could not "
                 "be told from the last one. Put that file back from where the ledger came from. If it is lost and this is the newest "
@@ -190,11 +181,3 @@ def _require_own_file(path: str) -> None:
             f"ledger {path}: others on this computer can read or change it (mode {mode:o}), and it is as private as the table: "
             f"chmod 600 {path!r}"
         )
-
-
-def _copy_in_memory(db: sqlite3.Connection) -> sqlite3.Connection:
-    """A look at an older ledger changes nothing: what is brought up to date is a copy."""
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    db.backup(copy)
-    db.close()
-    return copy

@@ -1,11 +1,9 @@
-"""The tables of a ledger in SQL, how a row becomes a record, and how older ledgers are brought up to date."""
+"""The tables of a ledger in SQL, how a row becomes a record."""
 
 from __future__ import annotations
 
 import json
-import math
 import shlex
-import sqlite3
 from typing import Any
 
 from kagemusha.errors import CapReached, UsageError
@@ -14,12 +12,11 @@ from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import event_from_json
-from kagemusha.privacy.filter import UNIT
 from kagemusha.privacy.spend import CapRule
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 VERSION = 3
-"""Kept in the file as its user_version; ledgers of the first version have 0."""
+"""Kept in the file as its user_version."""
 
 TABLES = """
 CREATE TABLE caps (
@@ -69,49 +66,6 @@ REPLACED = "ON CONFLICT (dataset, policy) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in CAP_COLUMNS.split(", ")[2:]
 )
 """A cap takes the place of the one before."""
-
-
-def upgrade(db: sqlite3.Connection, version: int) -> None:
-    """Bring an older ledger up to date; called inside a transaction."""
-    if version < 2:
-        _from_first(db)
-    for table in ("caps", "cap_changes"):
-        db.execute(f"ALTER TABLE {table} ADD COLUMN looks INTEGER NOT NULL DEFAULT 1")
-    db.execute(TABLES.split(";\n")[-1])
-    db.execute("INSERT INTO known_by SELECT release, fingerprint FROM fingerprints")
-
-
-def _from_first(db: sqlite3.Connection) -> None:
-    for table in ("caps", "cap_changes", "releases"):
-        db.execute(f"ALTER TABLE {table} ADD COLUMN unit_rows INTEGER NOT NULL DEFAULT 1")
-    for table in ("caps", "cap_changes"):
-        db.execute(f"ALTER TABLE {table} ADD COLUMN rule TEXT")
-        db.execute(f"ALTER TABLE {table} ADD COLUMN unprotected INTEGER NOT NULL DEFAULT 0")
-    db.execute("ALTER TABLE releases ADD COLUMN schedule TEXT")
-    for statement in TABLES.split(";\n"):
-        if "TABLE checkpoints" in statement or "TABLE fingerprints" in statement:
-            db.execute(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-    _pure_in_epsilon(db)
-    for dataset, policy, delta in db.execute("SELECT dataset, policy, delta FROM caps").fetchall():
-        query = "SELECT accounting FROM releases WHERE dataset = ? AND policy = ? AND epsilon != 'inf' AND reserved > 0"
-        used = {name for (name,) in db.execute(query, (dataset, policy))}
-        rule = CapRule.PURE if not float(delta) else CapRule.GDP if used == {"gdp"} else CapRule.ZCDP if used else None
-        db.execute("UPDATE caps SET rule = ? WHERE dataset = ? AND policy = ?", (rule, dataset, policy))
-
-
-def _pure_in_epsilon(db: sqlite3.Connection) -> None:
-    """The first version kept the cost of pure releases in ρ; it is ε now."""
-    pure = db.execute("SELECT id, epsilon FROM releases WHERE accounting = 'pure'").fetchall()
-    for release, epsilon in pure:
-        reserved = math.floor(float(epsilon) * UNIT) if epsilon != "inf" else None
-        charged = 0
-        for number, text in db.execute("SELECT number, event FROM steps WHERE release = ?", (release,)).fetchall():
-            units = math.ceil((event_from_json(json.loads(text)).pure_epsilon or 0) * UNIT)
-            charged += units
-            db.execute("UPDATE steps SET units = ? WHERE number = ?", (units, number))
-        if reserved is not None:
-            new = (max(reserved, charged), charged, release)
-            db.execute("UPDATE releases SET reserved = ?, charged = ? WHERE id = ?", new)
 
 
 def release_of(row: tuple[Any, ...]) -> ReleaseRecord:

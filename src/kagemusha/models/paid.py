@@ -11,11 +11,11 @@ import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
-from kagemusha.certificate.sensitivities import is_old
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.model import Model
 from kagemusha.models.rows import RowsGenerator
-from kagemusha.privacy.events import Event, GaussianEvent, GenerationEvent, LaplaceEvent
+from kagemusha.privacy.events import Event
+from kagemusha.privacy.query_kinds import KINDS
 from kagemusha.queries.interactions import GroupedError, NoisyInteraction
 from kagemusha.queries.query import Counts, Query, label
 
@@ -29,7 +29,7 @@ def paid_check(model: Model, certificate: Certificate) -> Check:
     """Measurements, interactions and scores against the events: columns, groups and noise of each."""
     if certificate.promised.is_finite and not certificate.events:
         return Check(WHAT, False, "nothing was paid for, but there is a model")
-    drawn = [event.rows for event in certificate.events if isinstance(event, GenerationEvent)]
+    drawn = [rows for event in certificate.events if (rows := event.drawn_rows) is not None]
     held = [model.generator.most_rows] if isinstance(model.generator, RowsGenerator) else []
     if drawn != held:
         return Check(WHAT, False, f"rows that were paid for: {sum(drawn):,}; rows in the model: {sum(held):,}")
@@ -37,7 +37,7 @@ def paid_check(model: Model, certificate: Certificate) -> Check:
     for event in certificate.events:
         left[_place_of(event)].append(event)
     for query, sigma, unit in _released(model):
-        place = _place(query, words=is_old(certificate))
+        place = _place(query)
         found = _matching([event for event in left[place] if _answers(event, query)], sigma, unit)
         if not found:
             return Check(WHAT, False, f"no event pays for {query.what} with this noise")
@@ -51,10 +51,9 @@ def paid_check(model: Model, certificate: Certificate) -> Check:
 
 def bell_shaped(model: Model, certificate: Certificate) -> tuple[list[NoisyMarginal], list[NoisyInteraction]]:
     """The counts and interactions of a model into which nothing but Gaussian noise went, by what their events say."""
-    words = is_old(certificate)
-    other = {_place_of(event) for event in certificate.events if isinstance(event, LaplaceEvent)}
-    counts = [m for m in model.measurements if _place(Counts(model.domain, m.clique), words=words) not in other]
-    return counts, [one for one in model.interactions if _place(one.query, words=words) not in other]
+    other = {_place_of(event) for event in certificate.events if not event.bell_shaped}
+    counts = [m for m in model.measurements if _place(Counts(model.domain, m.clique)) not in other]
+    return counts, [one for one in model.interactions if _place(one.query) not in other]
 
 
 def _released(model: Model) -> Iterator[tuple[Query[object], float, float]]:
@@ -70,31 +69,26 @@ def _released(model: Model) -> Iterator[tuple[Query[object], float, float]]:
 
 def _place_of(event: Event) -> Hashable:
     """Events of one place may answer the same query."""
-    if event.query is None:
-        return event.what
-    return ("counts", dict(event.query.facts).get("columns")) if event.query.kind == "counts" else event.query
+    query = event.query
+    return ("counts", dict(query.facts).get("columns")) if query is not None and query.kind == Counts.kind else query
 
 
-def _place(query: Query[object], *, words: bool) -> Hashable:
-    """Where the events of a query are; those of old formats are known by their words."""
-    if words:
-        return query.what
-    return ("counts", tuple(query.clique)) if isinstance(query, Counts) else query.asked
+def _place(query: Query[object]) -> Hashable:
+    """Where the events of a query are."""
+    return ("counts", tuple(query.cliques()[0])) if query.kind == Counts.kind else query.record
 
 
 def _answers(event: Event, query: Query[object]) -> bool:
     """Whether the event is of this very query; counts may be called by another word."""
-    if event.query is None:
-        return event.what == query.what
     if isinstance(query, Counts):
         word = event.what.removesuffix(f" of {label(query.clique)}")
-        return word not in GRIDS and event.query == replace(query, word=word).asked
-    return event.query == query.asked
+        return word not in GRIDS and event.query == replace(query, word=word).record
+    return event.query == query.record
 
 
 def _matching(paid: Sequence[Event], sigma: float, unit: float) -> list[Event]:
     """The events whose noise this is: one of them, or all where several answers were put together into one."""
-    deviations = [_deviation(event) * unit for event in paid]
+    deviations = [event.deviation * unit for event in paid]
     for event, deviation in zip(paid, deviations, strict=True):
         if math.isclose(deviation, sigma, rel_tol=1e-9):
             return [event]
@@ -102,18 +96,8 @@ def _matching(paid: Sequence[Event], sigma: float, unit: float) -> list[Event]:
     return list(paid) if together and math.isclose(together**-0.5, sigma, rel_tol=1e-9) else []
 
 
-def _deviation(event: Event) -> float:
-    if isinstance(event, LaplaceEvent):
-        return math.sqrt(2) * event.scale
-    return event.sigma if isinstance(event, GaussianEvent) else math.inf
-
-
 def _belongs(event: Event, *, discovered: bool) -> bool:
     """Whether a model holds what the event released: counts and interactions, but no number of rows and no grids."""
-    if not isinstance(event, GaussianEvent | LaplaceEvent) or event.what == f"counts of {label(())}":
-        return False
-    if discovered and event.what.startswith(GRIDS):
-        return False
-    if event.query is None:
-        return event.what.startswith(("counts of ", "interaction of "))
-    return event.query.kind in ("counts", "interaction")
+    kept = event.query is not None and KINDS[event.query.kind].kept
+    grid = discovered and event.what.startswith(GRIDS)
+    return kept and not grid and event.what != f"counts of {label(())}"

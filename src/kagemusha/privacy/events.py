@@ -13,10 +13,12 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.asked import Asked, is_whole
+from kagemusha.privacy.distributions import bounded_range, pure, sampled_gaussian
 from kagemusha.privacy.event import Event as Event
 from kagemusha.privacy.generation_event import GenerationEvent as GenerationEvent
+from kagemusha.privacy.query_record import QueryRecord, is_whole
 from kagemusha.privacy.renyi import pure_renyi, sampled_gaussian_renyi
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,29 @@ class GaussianEvent(Event):
         """Only rounded noise is exactly Gaussian-DP; the discrete Gaussian's profile differs between its atoms."""
         return self.noise == "rounded"
 
+    @property
+    def has_known_profile(self) -> bool:
+        """Not of discrete noise."""
+        return self.is_gaussian
+
+    @property
+    def noise_in_words(self) -> str:
+        """Its law and scale."""
+        return f"Gaussian, σ = {self.sigma:.4g}"
+
+    @property
+    def deviation(self) -> float:
+        """σ; the discrete laws are within a rounding of it."""
+        return self.sigma
+
+    @property
+    def bell_shaped(self) -> bool:
+        """Yes."""
+        return True
+
+    def _states_otherwise(self, moves: Sensitivity) -> str:
+        return _other_norm(self.l2_squared, moves)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceEvent(Event):
@@ -75,6 +100,33 @@ class LaplaceEvent(Event):
         """Never more than ε-DP allows."""
         return min(super().renyi(alpha), pure_renyi(alpha, float(self.pure_epsilon)))
 
+    @property
+    def noise_in_words(self) -> str:
+        """Its law and scale."""
+        return f"Laplace, scale {self.scale:.4g}"
+
+    @property
+    def deviation(self) -> float:
+        """√2 scales."""
+        return math.sqrt(2) * self.scale
+
+    @property
+    def gaussian_rho(self) -> None:
+        """It has a distribution of its own."""
+        return None
+
+    @property
+    def spread(self) -> float:
+        """From −ε to ε."""
+        return 2 * float(self.pure_epsilon)
+
+    def losses(self, interval: float) -> Any:
+        """That of every ε-DP mechanism."""
+        return pure(float(self.pure_epsilon), interval)
+
+    def _states_otherwise(self, moves: Sensitivity) -> str:
+        return "" if self.l1 == max(1, moves.l1) else f"l1 = {self.l1}, recomputed {moves.l1}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialEvent(Event):
@@ -97,6 +149,29 @@ class ExponentialEvent(Event):
     def rho(self) -> Fraction:
         """ε²/8 by bounded range (Cesar–Rogers 2021)."""
         return Fraction(self.epsilon) ** 2 / 8
+
+    @property
+    def noise_in_words(self) -> str:
+        """How much chance there is in it."""
+        return f"random choice, ε = {self.epsilon:.4g}"
+
+    @property
+    def gaussian_rho(self) -> None:
+        """It has a distribution of its own."""
+        return None
+
+    @property
+    def spread(self) -> float:
+        """From −ε to ε."""
+        return 2 * self.epsilon
+
+    def losses(self, interval: float) -> Any:
+        """That of every mechanism of bounded range."""
+        return bounded_range(self.epsilon, interval)
+
+    def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
+        same = dict(query.facts).get("candidates") == self.candidates
+        return "" if same else "not as many candidates as its query has"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +217,22 @@ class ThresholdEvent(Event):
     def is_gaussian(self) -> bool:
         """Whether what is left outside `failure` is exactly Gaussian-DP."""
         return self.noise == "rounded"
+
+    @property
+    def has_known_profile(self) -> bool:
+        """Not of discrete noise."""
+        return self.is_gaussian
+
+    @property
+    def noise_in_words(self) -> str:
+        """Its law and scale."""
+        return f"Gaussian, σ = {self.sigma:.4g}"
+
+    def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
+        return f"a threshold for {self.rows} rows" if self.rows != unit.rows else super()._moves_otherwise(unit, query)
+
+    def _states_otherwise(self, moves: Sensitivity) -> str:
+        return _other_norm(self.l2_squared, moves)
 
 
 def threshold_failure(threshold: int, sigma: float, rows: int) -> float:
@@ -191,6 +282,37 @@ class SampledGaussianEvent(Event):
             return super().renyi(alpha)
         return self.steps * sampled_gaussian_renyi(alpha, self.rate, self.noise)
 
+    @property
+    def noise_in_words(self) -> str:
+        """Scale, and how many samples."""
+        return f"Gaussian, {self.noise:.4g} clip norms, {self.steps:,} samples of {100 * self.rate:.3g} % each"
+
+    @property
+    def sampled_steps(self) -> int:
+        """All of them."""
+        return self.steps
+
+    @property
+    def about_rho(self) -> float:
+        """By the first terms of its Rényi curve."""
+        if self.rate == 1:
+            return super().about_rho
+        return self.steps * self.rate**2 * math.expm1(min(50.0, self.noise**-2)) / 2
+
+    @property
+    def spread(self) -> float:
+        """Of one step."""
+        return 1 / self.noise**2 + 25 / self.noise
+
+    def losses(self, interval: float) -> Any:
+        """Of all steps."""
+        return sampled_gaussian(self.noise, self.rate, self.steps, interval)
+
+    def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
+        # noise is in clip norms, which is what a person can move a step by
+        fits = unit.relation is Adjacency.ADD_REMOVE
+        return "" if fits else "sampled steps have a guarantee under add-remove adjacency only"
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnprotectedEvent(Event):
@@ -205,9 +327,28 @@ class UnprotectedEvent(Event):
         return None
 
     @property
+    def noise_in_words(self) -> str:
+        """None."""
+        return "none"
+
+    @property
     def is_protected(self) -> bool:
         """No."""
         return False
+
+    @property
+    def broken_because(self) -> str:
+        """The reason that was given."""
+        return self.reason
+
+    def fault(self, unit: PrivacyUnit) -> str:
+        """The whole table answers no query."""
+        return "" if self.query is None else "a read without protection answers no query"
+
+
+def _other_norm(l2_squared: int, moves: Sensitivity) -> str:
+    same = l2_squared == max(1, moves.l2_squared)
+    return "" if same else f"l2² = {l2_squared}, recomputed {moves.l2_squared}"
 
 
 _KINDS: dict[str, type[Event]] = {
@@ -234,7 +375,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     if not known - cls.optional <= set(given) <= known:
         raise VerifyError(f"an event of kind {cls.kind!r} has the wrong fields: {', '.join(sorted(given))}")
     if "query" in given:
-        given["query"] = Asked.from_json(given["query"])
+        given["query"] = QueryRecord.from_json(given["query"])
     try:
         return cls(**given)
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
-from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event, GaussianEvent, ThresholdEvent
+from kagemusha.privacy.events import Event
 
 UNIT = 10**15
 """Units of cost in one: a cost of 1.0 (in ρ, or in ε for pure DP) is this many integer units."""
@@ -41,18 +41,12 @@ class Cost:
 def cost_of(event: Event, accounting: Accounting) -> Cost:
     """The event's cost under an accounting; an event the accounting cannot hold is a PrivacyError.
 
-    In a declared schedule every event is one step of it.
     An unprotected event costs nothing here because no number would be enough: the certificate says ε = ∞.
     """
     if not event.is_protected:
         return Cost(0)
-    if accounting is Accounting.SCHEDULE:
-        if isinstance(event, GaussianEvent | ThresholdEvent) and not event.is_gaussian:
-            # numerical composition knows the Gaussian's profile; the discrete Gaussian's passes it between its atoms
-            raise PrivacyError(f"schedule accounting holds rounded Gaussian noise, not discrete ({event.what})")
-        return Cost(UNIT, math.ceil(event.delta * DELTA_UNIT))
-    amount = event.pure_epsilon if accounting is Accounting.PURE else event.rho
-    if amount is None or (accounting is Accounting.GDP and not event.is_gaussian):
+    amount = ACCOUNTANTS[accounting].amount(event)
+    if amount is None:
         raise PrivacyError(f"{accounting} accounting cannot hold a step of kind {event.kind!r} ({event.what})")
     return Cost(math.ceil(amount * UNIT), math.ceil(event.delta * DELTA_UNIT))
 
@@ -61,26 +55,17 @@ def limit_of(budget: Budget, accounting: Accounting, *, delta_share: float = 0.0
     """The largest total cost that keeps (ε, δ), rounded down; `delta_share` of δ is set aside for thresholds."""
     if not budget.is_finite:
         return Cost(UNLIMITED, UNLIMITED)
-    if accounting is Accounting.PURE:
-        return Cost(math.floor(Fraction(budget.epsilon) * UNIT))
-    if budget.delta <= 0:
+    accountant = ACCOUNTANTS[accounting]
+    if budget.delta <= 0 and not accountant.pure:
         raise UsageError(f"delta must be greater than 0 for {accounting} accounting; δ = 0 needs pure DP")
-    aside = budget.delta * delta_share
-    delta = budget.delta - aside
-    if accounting is Accounting.ZCDP:
-        rho = zcdp_rho(budget.epsilon, delta)
-    else:
-        rho = gdp_mu(budget.epsilon, delta) ** 2 / 2
-    return Cost(math.floor(Fraction(rho) * UNIT), math.floor(Fraction(aside) * DELTA_UNIT))
+    aside = 0.0 if accountant.pure else budget.delta * delta_share
+    amount = accountant.limit(budget.epsilon, budget.delta - aside)
+    return Cost(math.floor(Fraction(amount) * UNIT), math.floor(Fraction(aside) * DELTA_UNIT))
 
 
 def release_limit(budget: Budget, accounting: Accounting, *, delta_share: float = 0.0) -> Cost:
     """The limit of one release; refuses a finite ε so large that its cost cannot be counted (and protects nobody)."""
-    most = UNLIMITED / UNIT * (1 - 1e-9)
-    if accounting is Accounting.ZCDP:
-        most = zcdp_epsilon(most, budget.delta)
-    elif accounting is Accounting.GDP:
-        most = gdp_epsilon(math.sqrt(2 * most), budget.delta)
+    most = ACCOUNTANTS[accounting].most_epsilon(UNLIMITED / UNIT * (1 - 1e-9), budget.delta)
     if budget.is_finite and budget.epsilon > most:
         raise UsageError(
             f"epsilon must be greater than 0 and at most {math.floor(most)} for {accounting} accounting with "
@@ -105,9 +90,8 @@ def schedule_limit(budget: Budget, schedule: Sequence[Event]) -> Cost:
 class Filter:
     """Holds one release's budget; `charge` refuses what would pass it.
 
-    zCDP: Σρ ≤ limit is a valid filter for adaptively chosen ρ (Feldman–Zrnic 2021, Whitehouse et al. 2023).
-    GDP: Σμ² likewise (Smith–Thakurta 2022). Pure: Σε (Rogers et al. 2016). Schedule: the declared steps in their order
-    and nothing else, checked together beforehand.
+    Why refusing is enough although steps are chosen after seeing answers, each accountant says. A schedule: the declared steps in
+    their order and nothing else, checked together beforehand.
     """
 
     def __init__(
@@ -118,7 +102,7 @@ class Filter:
         self.schedule = tuple(schedule)
         self.limit = (
             schedule_limit(budget, self.schedule)
-            if accounting is Accounting.SCHEDULE
+            if ACCOUNTANTS[accounting].declared
             else release_limit(budget, accounting, delta_share=delta_share)
         )
         self._spent = Cost(0)
@@ -148,7 +132,7 @@ class Filter:
     def check(self, events: Sequence[Event]) -> list[Cost]:
         """The cost of each event, or BudgetExceeded; charges nothing."""
         costs = [cost_of(event, self.accounting) for event in events]
-        if self.accounting is Accounting.SCHEDULE:
+        if ACCOUNTANTS[self.accounting].declared:
             self._require_declared([event for event in events if event.is_protected])
         total = sum(costs, self._spent)
         if total.units > self.limit.units or total.delta_units > self.limit.delta_units:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from kagemusha.privacy.asked import is_whole
 from kagemusha.privacy.event import Event
 from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
+from kagemusha.privacy.query_record import QueryRecord, is_whole
+from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class GenerationEvent(Event):
             raise ValueError(f"not a generation event: floor={self.floor}, share={self.share}, noise={self.noise}")
 
     @property
-    def in_words(self) -> str:
+    def noise_in_words(self) -> str:
         """What hides a person, for a reader who is not an expert."""
         besides = (
             f" and Gaussian noise of {self.noise:.4g} times what one person moves"
@@ -85,3 +86,12 @@ class GenerationEvent(Event):
     def renyi(self, alpha: float) -> float:
         """Noise and draws together."""
         return self.cost.renyi(alpha) * (1 + 1e-9)
+
+    @property
+    def drawn_rows(self) -> int:
+        """All that was released."""
+        return self.rows
+
+    def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
+        same = all(getattr(self, name) == fact for name, fact in query.facts) and self.person == unit.rows
+        return "" if same else "not what one person's rows move in this schema"

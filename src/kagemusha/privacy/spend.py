@@ -18,7 +18,7 @@ from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import gdp_epsilon, gdp_mu
 from kagemusha.privacy.accountants.zcdp import best_order, zcdp_epsilon, zcdp_rho
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import Event, GenerationEvent
+from kagemusha.privacy.events import Event
 
 NOTHING = Fraction(0)
 
@@ -42,7 +42,7 @@ class Spend:
             aside += event.delta
             if not event.is_protected:
                 continue
-            if event.is_gaussian and event.rho is not None and not isinstance(event, GenerationEvent):
+            if event.is_gaussian and event.rho is not None and event.drawn_rows is None:
                 gaussian += event.rho
             elif event.pure_epsilon is None and event.rho is not None:
                 concentrated += event.rho

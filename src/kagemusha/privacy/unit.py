@@ -1,6 +1,6 @@
 """Whose data the promise is about, and how far that moves an answer.
 
-A query says what *one record* can do to its answer (`Reach`). The privacy unit turns that into a sensitivity. This is
+A query says what *one record* can do to its answer (`RecordSensitivity`). The privacy unit turns that into a sensitivity. This is
 the only place where an adjacency, or the rows of a person, become a number.
 """
 
@@ -45,7 +45,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Reach:
+class RecordSensitivity:
     """How far one record can move an answer: when it is added or taken away, and when another takes its place."""
 
     added: Sensitivity
@@ -64,7 +64,7 @@ class PrivacyUnit:
         if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= MOST_ROWS:
             raise UsageError(f"max_rows must be a whole number from 1 to {MOST_ROWS:,}, got {self.rows!r}")
 
-    def sensitivity(self, reach: Reach) -> Sensitivity:
+    def sensitivity(self, reach: RecordSensitivity) -> Sensitivity:
         """How far everything the unit holds can move an answer.
 
         Add-remove: k rows come or go one after the other, and each step moves the answer by at most `added`; by the

@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.neural.mixture import Mixture
-from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
 from kagemusha.queries.record_sums import RecordQuery
 from kagemusha.queries.record_vectors import LATTICE, exact_product, on_lattice
 from kagemusha.queries.scores import NoisyVector

@@ -18,7 +18,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.query import Choice, ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique, Domain

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
-from kagemusha.privacy.asked import Asked, Fact
-from kagemusha.privacy.reach import reach_of
-from kagemusha.privacy.unit import Reach
+from kagemusha.privacy.query_kinds import record_sensitivity
+from kagemusha.privacy.query_record import Fact, QueryRecord
+from kagemusha.privacy.unit import RecordSensitivity
 from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)
@@ -31,7 +31,7 @@ a table is cut into batches, and in whatever order its rows come."""
 class Query(ABC, Generic[Released]):
     """A vector of integers computed from exact marginals, or from sums over records.
 
-    `kind` names it for ever (see `privacy.reach`), `proof` says why its reach holds. Everything a query is made of is
+    `kind` names it for ever (see `privacy.query_kinds`), `proof` says why its sensitivity holds. Everything a query is made of is
     public: declared, or released before.
     """
 
@@ -46,7 +46,7 @@ class Query(ABC, Generic[Released]):
     @property
     @abstractmethod
     def facts(self) -> Mapping[str, Fact]:
-        """The whole numbers (and names) that the reach follows from."""
+        """The whole numbers (and names) that the sensitivity follows from."""
 
     @abstractmethod
     def cliques(self) -> Sequence[Clique]:
@@ -65,15 +65,17 @@ class Query(ABC, Generic[Released]):
         return [list(clique) for clique in self.cliques()]
 
     @cached_property
-    def reach(self) -> Reach:
+    def sensitivity(self) -> RecordSensitivity:
         """How far one record can move the answer."""
-        return reach_of(self.kind, self.facts)
+        return record_sensitivity(self.kind, self.facts)
 
     @cached_property
-    def asked(self) -> Asked:
+    def record(self) -> QueryRecord:
         """What an event says about this query."""
         text = json.dumps([self.kind, self.what, self.identity()], ensure_ascii=False, separators=(",", ":"))
-        return Asked.of(self.kind, self.facts, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+        return QueryRecord.of(
+            self.kind, self.facts, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        )
 
 
 class ReadsMarginals(Query[Released]):

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.privacy.asked import Fact
-from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
+from kagemusha.privacy.query_record import Fact
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector
@@ -43,7 +43,7 @@ class RecordQuery(ReadsRecords[NoisyVector]):
 
     @property
     def facts(self) -> Mapping[str, Fact]:
-        """The length of the answer. How long one record's vector can be, the kind alone says: see `privacy.reach`."""
+        """The length of the answer. How long one record's vector can be, the kind alone says: see `privacy.query_kinds`."""
         return {"entries": self.entries}
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:

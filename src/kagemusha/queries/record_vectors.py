@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.privacy.reach import LENGTH_STEPS
+from kagemusha.privacy.query_kinds import LENGTH_STEPS
 from kagemusha.schema.features import STEPS, Features
 
 LATTICE = LENGTH_STEPS

@@ -14,7 +14,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.reach import UNITS_PER_COUNT, WEIGHT_STEPS
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT, WEIGHT_STEPS
 from kagemusha.queries.query import Choice, ReadsMarginals
 from kagemusha.schema.domain import Clique
 

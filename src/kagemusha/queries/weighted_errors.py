@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.privacy.reach import UNITS_PER_COUNT
+from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.scores import Distances, NoisyVector
 from kagemusha.schema.domain import Clique, Domain

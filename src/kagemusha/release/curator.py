@@ -19,8 +19,7 @@ from kagemusha.arrays import IntArray
 from kagemusha.encoding.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
-from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.accountants import ACCOUNTANTS, Composition
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
     ExponentialEvent,
@@ -29,11 +28,12 @@ from kagemusha.privacy.events import (
     LaplaceEvent,
     UnprotectedEvent,
 )
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.observer import NOBODY, Observer
-from kagemusha.release.release import Release, affordable, deviation
+from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
 from kagemusha.release.training import Learner, TrainingSchedule, train
 from kagemusha.schema import Schema
@@ -61,7 +61,9 @@ def require_readable(source: Source) -> None:
     source.count([()])
 
 
-def gaussian_event(what: str, l2_squared: int, cost: float, noise: str, query: Asked | None = None) -> GaussianEvent:
+def gaussian_event(
+    what: str, l2_squared: int, cost: float, noise: str, query: QueryRecord | None = None
+) -> GaussianEvent:
     """The Gaussian step of a cost (ρ); whoever declares a schedule beforehand makes its steps here, too."""
     squared = max(1, l2_squared)  # where no record moves anything, any scale is wide enough
     sigma = math.sqrt(squared / (2 * affordable(cost)))
@@ -112,6 +114,10 @@ class Curator:
         return self._release.remaining
 
     @property
+    def _accountant(self) -> Composition:
+        return ACCOUNTANTS[self._release.accounting]
+
+    @property
     def spent(self) -> float:
         """Share of the whole budget that is used, from 0 to 1."""
         return 1 - self.remaining / self.total if self.total else 1.0
@@ -154,7 +160,7 @@ class Curator:
 
         answers = self._release.integers(events, read)
         self._observer.answered(queries, events, answers)
-        return [q.released(v, deviation(e)) for q, v, e in zip(queries, answers, events, strict=True)]
+        return [q.released(v, e.deviation) for q, v, e in zip(queries, answers, events, strict=True)]
 
     def measure(
         self,
@@ -170,15 +176,15 @@ class Curator:
     def choose(self, query: Choice[object], cost: float) -> int:
         """Position of a candidate with a high score, by the exponential mechanism. Its name is stored, not its place."""
         budgeted = affordable(cost)
-        epsilon = budgeted if self._release.accounting is Accounting.PURE else math.sqrt(8 * budgeted)
+        epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
         event = ExponentialEvent(
-            what=f"best by {query.what}", epsilon=epsilon, candidates=len(options), query=query.asked
+            what=f"best by {query.what}", epsilon=epsilon, candidates=len(options), query=query.record
         )
 
         def read(_: Sequence[int]) -> list[bytes]:
             values = self._exact(query, self._count(query.cliques()))
-            scale = 2 * self.unit.sensitivity(query.reach).each / epsilon
+            scale = 2 * self.unit.sensitivity(query.sensitivity).each / epsilon
             return [json.dumps(options[self._release.noise.noisy_max(values, scale)]).encode()]
 
         chosen = tuple(json.loads(self._release.answers([event], read)[0]))
@@ -224,15 +230,14 @@ class Curator:
         return self._source
 
     def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
-        moves = self.unit.sensitivity(query.reach)
+        moves = self.unit.sensitivity(query.sensitivity)
         if mechanism == "laplace":
-            cost = affordable(cost)
-            epsilon = cost if self._release.accounting is Accounting.PURE else math.sqrt(2 * cost)
+            epsilon = self._accountant.laplace(affordable(cost))
             l1 = max(1, moves.l1)
-            return LaplaceEvent(what=query.what, scale=l1 / epsilon, l1=l1, query=query.asked)
+            return LaplaceEvent(what=query.what, scale=l1 / epsilon, l1=l1, query=query.record)
         if mechanism != "gaussian":
             raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
-        return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.asked)
+        return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.record)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
         return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))

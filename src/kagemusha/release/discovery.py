@@ -19,11 +19,11 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.asked import Asked
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
-from kagemusha.privacy.reach import reach_of
+from kagemusha.privacy.query_kinds import record_sensitivity
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, first_grid, on_grid, second_grid
 from kagemusha.release.observer import NOBODY, Observer
@@ -63,12 +63,12 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
         if named and isinstance(column, Category):
             # what discovery will find may lack a value that the rule names, and then it is too late to ask
             raise UsageError(f"column {column.name!r}: the rule {named[0]!r} speaks of it, so declare its categories")
-    if accounting is Accounting.SCHEDULE:
+    if ACCOUNTANTS[accounting].declared:
         raise UsageError(
             "this method declares all its steps before the first one, so it cannot go on from what discovery finds: declare "
             "categories and bounds, or find them in a release of their own"
         )
-    if accounting is Accounting.PURE and delta_share(schema):
+    if ACCOUNTANTS[accounting].pure and delta_share(schema):
         raise PrivacyError(
             "categories cannot be discovered under pure DP: a value that one person holds would have to stay hidden "
             "with certainty. Declare the categories, or choose an accounting with δ > 0"
@@ -178,8 +178,8 @@ class Finder:
         most: int,
     ) -> list[str]:
         """The places of values that many records share, in alphabetical order; a value has one place at most."""
-        query = Asked.of("values", {"columns": (name,)}, digest)
-        moves = self._release.unit.sensitivity(reach_of(query.kind, {}))
+        query = QueryRecord.of("values", {"columns": (name,)}, digest)
+        moves = self._release.unit.sensitivity(record_sensitivity(query.kind, {}))
         sigma = math.sqrt(moves.l2_squared / (2 * affordable(cost)))
         rows = self._release.unit.rows
         event = ThresholdEvent(
@@ -285,6 +285,6 @@ def _counts(
     # nothing else is read: neither rules nor formulas are asked about
     table = [found.get(c.name) or Drop(c.name) for c in finder.schema.table_columns]
     curator, _ = finder.curator(Schema(table, finder.schema.unit))
-    mechanism = "laplace" if finder.accounting is Accounting.PURE else "gaussian"
+    mechanism = "laplace" if ACCOUNTANTS[finder.accounting].pure else "gaussian"
     noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, word=word)
     return [(m.values[: c.ordinary].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

@@ -8,7 +8,6 @@ returns the stored answer without reading anything.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
@@ -17,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent, ThresholdEvent
 from kagemusha.privacy.filter import UNIT, Filter
 from kagemusha.privacy.mechanisms import Noise
@@ -87,7 +86,7 @@ class Release:
     @property
     def gaussian_kind(self) -> str:
         """Which integer Gaussian noise this release's accounting holds exactly."""
-        return "discrete" if self.accounting is Accounting.ZCDP else "rounded"
+        return ACCOUNTANTS[self.accounting].noise
 
     def draw(self, event: GaussianEvent | LaplaceEvent | ThresholdEvent, size: int) -> IntArray:
         """The noise that the event was charged for."""
@@ -129,10 +128,3 @@ class Release:
         again = self._asked.get(text, 0)
         self._asked[text] = again + 1
         return hashlib.sha256(f"{again} {text}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def deviation(event: GaussianEvent | LaplaceEvent) -> float:
-    """Standard deviation of the event's noise (the discrete laws are within a rounding of it)."""
-    if isinstance(event, LaplaceEvent):
-        return math.sqrt(2) * event.scale
-    return event.sigma

@@ -20,10 +20,10 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.events import GenerationEvent
 from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, LATTICE_BITS
 from kagemusha.privacy.mechanisms import Noise
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features, generation_facts
@@ -73,11 +73,11 @@ def cliques_of(features: Sequence[Features]) -> list[Clique]:
     return [*FirstMoments(features).cliques(), *CrossMoments(features).cliques()]
 
 
-def generation_query(features: Sequence[Features]) -> Asked:
+def generation_query(features: Sequence[Features]) -> QueryRecord:
     """What an event says of the table that rows are drawn from."""
     told = [[f.name, f.labelled, f.table.shape] for f in features]
     digest = hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return Asked.of("generated-rows", generation_facts(features), digest)
+    return QueryRecord.of("generated-rows", generation_facts(features), digest)
 
 
 def secret_of(features: Sequence[Features], counted: Mapping[Clique, Marginal], at_least: int) -> Secret:

@@ -28,8 +28,8 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.neural.draws import draws_of
 from kagemusha.neural.factors import Factors
-from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.events import SampledGaussianEvent
+from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.release.clipping import LATTICE, MOST_ROWS, clipped_sum, factored_sum
@@ -66,7 +66,7 @@ class TrainingSchedule:
 
     def event(self, what: str) -> SampledGaussianEvent:
         """The one event the whole schedule is charged as."""
-        asked = Asked.of("gradients", {"lattice": LATTICE}, "")
+        asked = QueryRecord.of("gradients", {"lattice": LATTICE}, "")
         return SampledGaussianEvent(what=what, steps=self.steps, rate=self.rate, noise=self.noise, query=asked)
 
 

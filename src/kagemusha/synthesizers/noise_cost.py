@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.schema.domain import Clique, Domain
 
@@ -45,7 +45,7 @@ def noise_of_pairs(
         raise UsageError(
             f"epsilon must be larger: at δ = {budget.delta:g}, {budget.epsilon:g} buys no measurement at all"
         )
-    if accounting is Accounting.PURE:
+    if ACCOUNTANTS[accounting].pure:
         cost = cost**2 / 2  # Laplace noise of ε has the ρ of ε²/2
     # Σ σ_p n_p is least for ρ_p ∝ n_p^(2/3), and is then σ(ρ) (Σ n_p^(2/3))^(3/2)
     spread = math.pow(math.fsum(math.pow(domain.cells(pair), 2 / 3) for pair in pairs), 1.5)

@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.errors import UsageError
 from kagemusha.graphical import estimate_total
 from kagemusha.models.markov import MarkovGenerator, measurements_of
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.network_scores import (
@@ -81,7 +81,7 @@ class PrivBayes(Synthesizer):
 
     @property
     def _mechanism(self) -> str:
-        return "laplace" if self.accounting is Accounting.PURE else "gaussian"
+        return "laplace" if ACCOUNTANTS[self.accounting].pure else "gaussian"
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Count the rows if need be, choose the families, measure them."""
@@ -140,7 +140,7 @@ class PrivBayes(Synthesizer):
             rows = int(curator.measure([()], counted, mechanism=self._mechanism)[0].values)
         cost = measuring / len(domain)
         # a pure cost of ε buys the Laplace noise that ε²/2 buys under zCDP
-        rho = cost if self.accounting is Accounting.ZCDP else cost**2 / 2
+        rho = cost**2 / 2 if ACCOUNTANTS[self.accounting].pure else cost
         noise = cell_error(curator.unit, rho, self._mechanism)
         most = MOST_BINARY_PARENTS if self.score == "f" else MOST_PARENTS
         return Growth(domain, most, max(1, rows or 1) / (self.usefulness * noise), self.max_cells)

@@ -14,7 +14,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.privacy.reach import COUNTS
+from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.scores import L1Error
 from kagemusha.schema.domain import Clique

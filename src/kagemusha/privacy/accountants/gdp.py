@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
+from kagemusha.privacy.accountants.protocol import Composition
+from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 
 _ROUNDING = 1e-15
@@ -65,10 +68,35 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     return max(0.0, low * (1 - margin))
 
 
-class GDP:
-    """Adds μ² over events that are exactly Gaussian; infinite as soon as one is not."""
+class GDP(Composition):
+    """Adds μ² over events that are exactly Gaussian; infinite as soon as one is not. Amounts are ρ = μ²/2."""
 
     name = "gdp"
+    words = "Gaussian DP"
+    cap_rule = "gdp"
+
+    def amount(self, event: Event) -> Fraction | None:
+        """ρ of what is exactly Gaussian."""
+        return event.rho if event.is_gaussian else None
+
+    def limit(self, epsilon: float, delta: float) -> float:
+        """μ²/2."""
+        return gdp_mu(epsilon, delta) ** 2 / 2
+
+    def most_epsilon(self, amount: float, delta: float) -> float:
+        """Converted."""
+        return gdp_epsilon(math.sqrt(2 * amount), delta)
+
+    def true_positives(self, budget: Budget, false_positives: float, aside: float) -> float:
+        """Outside an event of probability `aside` the release is Gaussian-DP."""
+        from scipy.special import ndtr, ndtri
+
+        inside = min(1.0, false_positives / (1 - aside))
+        return aside + float(ndtr(ndtri(inside) + gdp_mu(budget.epsilon, budget.delta - aside)))
+
+    def group(self, budget: Budget, rows: int) -> float:
+        """k·μ (Dong, Roth and Su 2022)."""
+        return gdp_epsilon(rows * gdp_mu(budget.epsilon, budget.delta), budget.delta)
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together at δ."""

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from kagemusha.privacy.events import Event, SampledGaussianEvent
+from kagemusha.privacy.accountants.protocol import Accountant
+from kagemusha.privacy.events import Event
 
 ORDERS = tuple(
     sorted(
@@ -30,10 +31,11 @@ def rdp_epsilon(orders: Sequence[float], values: Sequence[float], delta: float) 
     return max(0.0, best)
 
 
-class RDP:
+class RDP(Accountant):
     """Adds Rényi divergences order by order."""
 
     name = "rdp"
+    words = "Rényi DP"
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together at δ."""
@@ -41,7 +43,7 @@ class RDP:
             return math.inf
         left = delta - float(sum(event.delta for event in events))
         # sampled steps are exact at whole orders, and slow and loose between them
-        sampled = any(isinstance(event, SampledGaussianEvent) for event in events)
+        sampled = any(event.sampled_steps for event in events)
         orders = tuple(a for a in ORDERS if a == int(a) and a <= 1024) if sampled else ORDERS
         return rdp_epsilon(orders, renyi_curve(events, orders), left)
 

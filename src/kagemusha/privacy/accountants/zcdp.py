@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 
+from kagemusha.privacy.accountants.protocol import Composition, hockey_stick
+from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 
 
@@ -98,10 +101,37 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     return low * (1 - 1e-12)
 
 
-class ZCDP:
-    """Adds ρ over events, then converts once."""
+class ZCDP(Composition):
+    """Adds ρ over events, then converts once.
+
+    Σρ ≤ limit is a valid filter for adaptively chosen ρ (Feldman–Zrnic 2021, Whitehouse et al. 2023).
+    """
 
     name = "zcdp"
+    words = "zCDP (sum of ρ, converted once)"
+    noise = "discrete"
+
+    def amount(self, event: Event) -> Fraction | None:
+        """ρ."""
+        return event.rho
+
+    def limit(self, epsilon: float, delta: float) -> float:
+        """ρ."""
+        return zcdp_rho(epsilon, delta)
+
+    def most_epsilon(self, amount: float, delta: float) -> float:
+        """Converted."""
+        return zcdp_epsilon(amount, delta)
+
+    def true_positives(self, budget: Budget, false_positives: float, aside: float) -> float:
+        """From many points of the privacy curve."""
+        rho = zcdp_rho(budget.epsilon, budget.delta - aside)
+        steps = (budget.epsilon * 1.5 * k / 200 for k in range(201))
+        return min(hockey_stick(false_positives, e, aside + zcdp_delta(rho, e)) for e in steps)
+
+    def group(self, budget: Budget, rows: int) -> float:
+        """k²·ρ (Bun and Steinke 2016)."""
+        return zcdp_epsilon(rows**2 * zcdp_rho(budget.epsilon, budget.delta), budget.delta)
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together at δ."""

@@ -10,7 +10,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.factors import Factors
 from kagemusha.neural.wishart import REASON, wishart_noise
-from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
 from kagemusha.progress import Progress
 from kagemusha.queries.query import Counts
 from kagemusha.queries.record_sums import RecordQuery, Scatter

@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import PLD, gdp_mu
-from kagemusha.privacy.asked import Fact
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, GaussianEvent, SampledGaussianEvent
-from kagemusha.privacy.reach import reach_of
+from kagemusha.privacy.query_kinds import record_sensitivity
+from kagemusha.privacy.query_record import Fact
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.queries.query import Query
 from kagemusha.release.curator import gaussian_event
@@ -96,7 +96,7 @@ class Spending:
 
 def norm_of(query: type[Query[object]], **facts: Fact) -> int:
     """The squared norm that one record's vector has at most, in any query of a kind."""
-    return reach_of(query.kind, {"entries": 1, **facts}).added.l2_squared
+    return record_sensitivity(query.kind, {"entries": 1, **facts}).added.l2_squared
 
 
 @lru_cache(maxsize=256)

@@ -59,7 +59,7 @@ def second_look(
         choice = choose_triples(
             [q.clique for q in queries],
             shrunk(noisy.values, noisy.sigma),
-            np.sqrt([float(curator.unit.sensitivity(q.reach).l2_squared) for q in queries]),
+            np.sqrt([float(curator.unit.sensitivity(q.sensitivity).l2_squared) for q in queries]),
             np.array([importance(q.clique) for q in queries]),
             tree.add,
             columns=len(known.domain),
@@ -84,7 +84,7 @@ def _distances(known: Gathered, fit: InteractionFit, queries: list[Interaction])
 
 def _cost(measured: NoisyInteraction, unit: PrivacyUnit) -> float:
     """What a measurement was given (ρ)."""
-    return unit.sensitivity(measured.query.reach).l2_squared / (2 * (measured.sigma * measured.query.scale) ** 2)
+    return unit.sensitivity(measured.query.sensitivity).l2_squared / (2 * (measured.sigma * measured.query.scale) ** 2)
 
 
 def _spend(curator: Curator, known: Gathered, triples: list[Interaction], choice: TripleChoice) -> Gathered:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.privacy.reach import BESIDE, DIAGONAL
+from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
 
 MEANS = (0.15, 0.4)
 """Least and most share of the budget for class means."""

@@ -12,7 +12,7 @@ Fact = int | str | tuple[int, ...] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryRecord:
     """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
 
     kind: str
@@ -20,7 +20,7 @@ class Asked:
     digest: str
 
     @classmethod
-    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> Asked:
+    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> QueryRecord:
         """From a mapping of facts."""
         return cls(kind, tuple(facts.items()), digest)
 
@@ -30,7 +30,7 @@ class Asked:
         return {"kind": self.kind, "facts": facts, "digest": self.digest}
 
     @classmethod
-    def from_json(cls, data: Any) -> Asked:
+    def from_json(cls, data: Any) -> QueryRecord:
         """Rebuild it; anything malformed is a VerifyError."""
         if not (isinstance(data, Mapping) and set(data) == {"kind", "facts", "digest"}):
             raise VerifyError("an event's query needs kind, facts and digest")
