@@ -32,6 +32,8 @@ from kagemusha.sources.sqltable import Row, SqlTable
 class SqlSource(Source):
     """A table behind its schema, in an engine."""
 
+    stays_put: ClassVar[bool] = True
+
     def __init__(self, table: SqlTable, schema: Schema) -> None:
         self._table, self._schema = table, schema
         check_names(table.names, schema, table.name or "the table")

@@ -43,7 +43,6 @@ from kagemusha.release.release import Release
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_source, open_table
 from kagemusha.synthesizers.protocol import Synthesizer
-from kagemusha.urls import stays_put
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
@@ -147,7 +146,7 @@ def fit(
     ).with_assumptions(
         [*synthesizer.remarks(source.domain, budget), *weighted(source.schema), *source.schema.vouchers()]
     )
-    if stays_put(opened.name):
+    if source.stays_put:
         told = travels(source.schema, records=reads_records(certificate), discovered=bool(discovery))
         certificate = replace(certificate, assumptions=(*certificate.assumptions, told))
     return Model(
