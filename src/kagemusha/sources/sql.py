@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
