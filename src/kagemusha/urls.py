@@ -20,11 +20,6 @@ def is_postgres(where: object) -> bool:
     return scheme is not None and scheme.partition("+")[0] in ("postgresql", "postgres")
 
 
-def stays_put(where: object) -> bool:
-    """Whether an address is one of an engine that counts a table where it lives."""
-    return is_postgres(where) or scheme_of(where) == "spark"
-
-
 LOGIN = "the server refused the login: user or password is wrong (the driver also looks at PGPASSWORD and ~/.pgpass)"
 
 

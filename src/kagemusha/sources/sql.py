@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from kagemusha.sources.sqltable import Row, SqlTable
 
 class SqlSource(Source):
     """A table behind its schema, in an engine."""
+
+    stays_put: ClassVar[bool] = True
 
     def __init__(self, table: SqlTable, schema: Schema) -> None:
         self._table, self._schema = table, schema
