@@ -8,7 +8,6 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
@@ -23,6 +22,7 @@ from kagemusha.ledger.tables import (
     REPLACED,
     cap_of,
     cap_row,
+    now,
     release_of,
     require_same_table,
 )
@@ -30,10 +30,6 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.spend import Spend
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Book(Kept):
@@ -63,7 +59,7 @@ class Book(Kept):
         self._save_head()
 
     def _write_cap(self, db: Database, cap: Cap) -> None:
-        row = cap_row(cap, _now())
+        row = cap_row(cap, now())
         for table in ("caps", "cap_changes"):
             instead = REPLACED if table == "caps" else ""
             db.execute(f"INSERT INTO {table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {instead}", row)
@@ -108,7 +104,7 @@ class Book(Kept):
             budget = request.budget
             row = (
                 *(request.id, request.dataset, request.policy, request.method, str(request.accounting)),
-                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now()),
+                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, now()),
                 *(budget.rows, json.dumps([event.to_json() for event in request.schedule])),
             )
             db.execute(
