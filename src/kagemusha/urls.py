@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=://)")
 _SHOWN = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\])?(?::[0-9]{1,5})?(?:,[\w.-]+(?::[0-9]{1,5})?)*(?:/[\w .%+-]*)?")
@@ -44,3 +46,8 @@ def shown(url: str) -> str:
     scheme = (scheme_of(url) or "").partition("+")[0]
     rest = url.partition("://")[2].rpartition("@")[2].partition("?")[0].partition("#")[0]
     return f"{scheme}://{rest if _SHOWN.fullmatch(rest) else '(address not shown)'}"
+
+
+def database_file(url: str) -> Path:
+    """The file of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
+    return Path(unquote(url.partition("://")[2].partition("#")[0].removeprefix("/")))

@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.encoding.bins import no_codes
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema

@@ -19,7 +19,7 @@ from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.pushdown import Pushed, person, plain_columns, pushed, raw
 from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Schema
