@@ -14,7 +14,7 @@ from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import WHOSE, Query, as_plain, codes_query
 from kagemusha.encoding.values import Plain
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
 from kagemusha.sources.engine import shielded

@@ -19,7 +19,7 @@ from kagemusha.encoding.pushdown import plain_columns, plain_of, raw
 from kagemusha.encoding.sql import Stored, as_plain, plain_sql
 from kagemusha.encoding.values import Plain, label_text
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.engine import shielded

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from kagemusha.encoding.dialects import PostgresDialect
 from kagemusha.encoding.sql import Stored
 from kagemusha.errors import DataError, UsageError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 from kagemusha.urls import LOGIN, refused_login, shown
 

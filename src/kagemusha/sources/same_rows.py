@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kagemusha.encoding.sql import MOMENTS, Stored, plain_sql
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.schema import Category
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.lake import RawTable, fingerprint_of

@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.pushdown import Pushed, person, plain_columns, pushed, raw
 from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Schema
@@ -32,6 +32,8 @@ from kagemusha.sources.sqltable import Row, SqlTable
 
 class SqlSource(Source):
     """A table behind its schema, in an engine."""
+
+    stays_put: ClassVar[bool] = True
 
     def __init__(self, table: SqlTable, schema: Schema) -> None:
         self._table, self._schema = table, schema
