@@ -23,7 +23,7 @@ import hospital
 from kagemusha.encoding.rules import violations
 from kagemusha.evaluation.discriminator import discriminate_raw
 from kagemusha.evaluation.raw import read_raw
-from kagemusha.models.stream import stream
+from kagemusha.folder.stream import stream
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Date, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit

@@ -59,8 +59,8 @@ def measure(path: Path, columns: int) -> dict[str, float]:
     """One release of a table, part by part. Runs in a process of its own, so that the peak is its own."""
     import numpy as np
 
-    from kagemusha.models.stream import stream
-    from kagemusha.models.table_file import write_tables
+    from kagemusha.folder.stream import stream
+    from kagemusha.folder.table_file import write_tables
     from kagemusha.sources import open_source
     from kagemusha.synthesizers.fit import fit
     from kagemusha.synthesizers.registry import create

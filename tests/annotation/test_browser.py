@@ -17,7 +17,7 @@ import pytest
 from playwright import sync_api as playwright
 
 from kagemusha.annotation.store import Store
-from kagemusha.models.table_file import write_table
+from kagemusha.folder.table_file import write_table
 
 from .people import SCHEMA, asked, table
 

@@ -17,8 +17,8 @@ from kagemusha.annotation.store import Store
 from kagemusha.annotation.store_desk import wilson
 from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import UsageError
+from kagemusha.folder.table_file import write_table
 from kagemusha.ledger import open_ledger
-from kagemusha.models.table_file import write_table
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent
 from kagemusha.synthesizers.fit import fit

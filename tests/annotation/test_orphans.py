@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kagemusha.models.table_file import write_table
+from kagemusha.folder.table_file import write_table
 
 from .people import SCHEMA, table
 

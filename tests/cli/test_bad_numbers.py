@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_table_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow as pa
 
-    from kagemusha.models.table_file import write_table
+    from kagemusha.folder.table_file import write_table
 
     def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")

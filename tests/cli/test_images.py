@@ -15,7 +15,7 @@ from command import Run
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.door import publish
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.models.pictures import png
+from kagemusha.folder.pictures import png
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.images import image_schema, image_shape

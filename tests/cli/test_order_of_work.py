@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import kagemusha.door as door
+from kagemusha.folder.folder import Place
+from kagemusha.forensics.verify import verify_release
 from kagemusha.making import output
-from kagemusha.models.folder import Place
-from kagemusha.models.verify import verify_release
 
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent", "--out", "doubles")
 QUALITY = {"quality.json", "quality.html"}
@@ -84,7 +84,7 @@ def test_no_release_is_closed_without_its_output(  # type: ignore[no-untyped-def
 
 
 def test_replacing_a_release_never_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kagemusha.models.folder import _take_place
+    from kagemusha.folder.folder import _take_place
 
     new, old = tmp_path / "new", tmp_path / "old"
     for folder in (new, old):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command import Run
-from kagemusha.models.table_file import SAFE, escaped, find_formulas, spreadsheet_safe, write_table
+from kagemusha.folder.table_file import SAFE, escaped, find_formulas, spreadsheet_safe, write_table
 from kagemusha.schema import Category, Date, Drop, Integer, Schema, Surrogate
 
 RISKY = ["=1+1", "+cmd", "@SUM(A1)", "-2+3", "\tx", "\rx", "\nx", "'=x", "''+x", "=", "-", "+1,2,3"]

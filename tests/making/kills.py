@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import KagemushaError
+from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.audit import tampered_part
 from kagemusha.making import Order, Output, make_release, output
-from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 
-ROOMS = ("models/folder.py", "ledger/", "locks.py", "kagemusha/files.py", "making/output.py")
+ROOMS = ("folder/folder.py", "ledger/", "locks.py", "kagemusha/files.py", "making/output.py")
 QUALITY = {"quality.json", "quality.html"}
 
 

@@ -14,10 +14,10 @@ from command import Run
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.keys import new_key
 from kagemusha.errors import KagemushaError, OutputError, UsageError
+from kagemusha.folder.folder import claimed
 from kagemusha.ledger import Cap, open_ledger
 from kagemusha.ledger.chain import head_file
 from kagemusha.making import Order, Output, make_release
-from kagemusha.models.folder import claimed
 from kagemusha.privacy.budget import Budget
 
 SCHEMA = """version = 1

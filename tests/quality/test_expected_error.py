@@ -11,9 +11,9 @@ import pytest
 
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.evaluation.kway import l1_errors
+from kagemusha.folder.folder import write_bundle
 from kagemusha.marginals import nearest_counts
 from kagemusha.models import Model, load_model
-from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, expected_error, measured_interval

@@ -13,10 +13,10 @@ import pytest
 
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import BudgetExceeded, CapReached, PrivacyError, SchemaError, UndeclaredDomain, UsageError
+from kagemusha.folder.folder import write_bundle
 from kagemusha.ledger import SQLiteLedger, open_ledger
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
-from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent, normal_tail

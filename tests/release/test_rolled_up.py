@@ -13,7 +13,7 @@ import pytest
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.encoding import Encoder
 from kagemusha.errors import SchemaError
-from kagemusha.models.folder import write_bundle
+from kagemusha.folder.folder import write_bundle
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.discovery import DELTA_SHARE
 from kagemusha.schema import Category, Schema

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kagemusha.models.markov import MarkovGenerator
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.synthesizers import contract

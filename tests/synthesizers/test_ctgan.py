@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kagemusha.errors import ModelTooLarge, UsageError
-from kagemusha.models.gan import GanGenerator
+from kagemusha.generators.gan import GanGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.sources import open_source

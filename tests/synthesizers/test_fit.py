@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from kagemusha.errors import CapReached, ModelTooLarge, UsageError
+from kagemusha.folder.folder import write_bundle
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.cap import Cap
-from kagemusha.models.folder import write_bundle
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import part
 from kagemusha.schema import Category, Integer, Real, Schema

@@ -9,8 +9,8 @@ import pytest
 
 from kagemusha.encoding import Encoder
 from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.generators.normal import NormalGenerator
 from kagemusha.models.model import Model
-from kagemusha.models.normal import NormalGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema import Integer, Real, Schema

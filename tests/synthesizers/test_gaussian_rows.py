@@ -17,9 +17,9 @@ import pytest
 from kagemusha.attacks.audit import Audit, audit
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import UsageError
+from kagemusha.forensics.paid import paid_check
+from kagemusha.generators.rows import RowsGenerator
 from kagemusha.models.model import load_model
-from kagemusha.models.paid import paid_check
-from kagemusha.models.rows import RowsGenerator
 from kagemusha.privacy.accountants import PLD
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.generation.rows import RowsCost

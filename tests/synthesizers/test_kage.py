@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from family import run, table
 
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical.lbfgs import lbfgs
 from kagemusha.marginals import Marginal, nearest_counts
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Domain

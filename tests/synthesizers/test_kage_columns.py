@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from family import run, table
 
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.marginals import nearest_counts
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage.likely_counts import (

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 from family import run
 
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField, sample_rounded
 from kagemusha.graphical.refined_sampling import trade_towards
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema.domain import Domain

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kagemusha.models.folder import write_bundle
+from kagemusha.folder.folder import write_bundle
 from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Real, Schema

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import ModelTooLarge
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import markov_field
 from kagemusha.ledger import open_ledger
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.discovery import largest_domain
 from kagemusha.schema import Category, Integer, Schema

@@ -23,10 +23,10 @@ import numpy as np
 from kagemusha.annotation.guide import importance
 from kagemusha.annotation.weights import Weights
 from kagemusha.arrays import Codes
+from kagemusha.generators.generator import PairScores, Round
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import GrowingTree
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import PairScores, Round
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.interactions import NoisyInteraction, combined
 from kagemusha.release.curator import Curator

@@ -23,8 +23,8 @@ from kagemusha.annotation.votes import bald
 from kagemusha.annotation.weights import Weights
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.models.doubles import Doubles
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from kagemusha.annotation.weights import Weights
 from kagemusha.arrays import Codes
-from kagemusha.models.generator import Round
-from kagemusha.models.markov import MarkovGenerator
+from kagemusha.generators.generator import Round
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.synthesizers.protocol import Fitted
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from kagemusha.annotation.weights import Weights
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.generators.generator import Round
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import Round
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 from kagemusha.queries.scores import Distances, L1Error
 from kagemusha.queries.weighted_errors import WeightedError, weighted_counts

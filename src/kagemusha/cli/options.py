@@ -66,7 +66,7 @@ SpreadsheetSafe = Annotated[
 
 def check_rows(rows: int | None) -> None:
     """Refuse a number of rows that no table can have, before anything is read or paid for."""
-    from kagemusha.models.generator import MAX_ROWS
+    from kagemusha.generators.generator import MAX_ROWS
 
     if rows is not None and not 1 <= rows <= MAX_ROWS:
         raise UsageError(f"--rows must be at least 1 and at most {MAX_ROWS:,}, got {rows}")

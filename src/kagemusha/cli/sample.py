@@ -32,9 +32,9 @@ def sample(
     """Draw more doubles from a released model. Costs no privacy and may be repeated."""
     import numpy as np
 
+    from kagemusha.folder.stream import stream
+    from kagemusha.folder.table_file import find_formulas, write_tables
     from kagemusha.models.model import load_model
-    from kagemusha.models.stream import stream
-    from kagemusha.models.table_file import find_formulas, write_tables
     from kagemusha.quality.group import drawn_group
 
     if out.suffix.lower() not in (".csv", ".parquet"):

@@ -78,7 +78,7 @@ def check(
     """
     from kagemusha.cli.schema_rules import count_exactly, count_noisily
     from kagemusha.errors import SchemaError
-    from kagemusha.models.contradictions import dead_codes, require_consistent
+    from kagemusha.rules.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
     from kagemusha.schema.laws import in_force
     from kagemusha.schema.lint import DERIVED, NOT_DECLARED, OPEN, TAKEN, Finding

@@ -24,8 +24,8 @@ def sign(
     """
     from kagemusha.certificate.inventory import SIGNATURE
     from kagemusha.certificate.keys import load_signing_key
-    from kagemusha.models.folder import sign_folder
-    from kagemusha.models.verify import verify_release
+    from kagemusha.folder.folder import sign_folder
+    from kagemusha.forensics.verify import verify_release
 
     signer = load_signing_key(key)
     if not folder.is_dir():

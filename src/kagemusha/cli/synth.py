@@ -124,10 +124,10 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
+    from kagemusha.folder.table_file import find_formulas
     from kagemusha.ledger import ledger_shown
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
-    from kagemusha.models.table_file import find_formulas
     from kagemusha.privacy.budget import Budget
 
     if (seed is not None) != simulation:

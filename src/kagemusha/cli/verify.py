@@ -32,7 +32,7 @@ def verify(
     --trusted a signature by one of these keys is needed; without one it exits with 10, too.
     """
     from kagemusha.certificate.signature import Trust
-    from kagemusha.models.verify import verify_release
+    from kagemusha.forensics.verify import verify_release
 
     demanded = key is not None or trusted is not None
     trust = Trust.of(key, trusted_keys(trusted, must_exist=trusted is not None), also=trusted_keys(None))

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import numpy as np
 
-from kagemusha.models.pictures import grid, png
+from kagemusha.folder.pictures import grid, png
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema.images import LABEL, image_shape
 

@@ -10,7 +10,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.raw import RawColumn
 from kagemusha.evaluation.raw_columns import day, number, shown, value_shares
-from kagemusha.models.generator import Round
+from kagemusha.generators.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
 from kagemusha.schema import Clique, Measured, Modelled
 

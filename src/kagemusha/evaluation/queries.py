@@ -9,8 +9,8 @@ from functools import reduce
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.models.conditions import read_where
 from kagemusha.quality.projectable import Projectable, same_columns
+from kagemusha.rules.conditions import read_where
 from kagemusha.schema import Clique, Labelled, Schema
 
 

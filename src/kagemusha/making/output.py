@@ -10,11 +10,11 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.inventory import CERTIFICATE, QUALITY
 from kagemusha.certificate.keys import SigningKey, load_signing_key
 from kagemusha.errors import UsageError, VerifyError
+from kagemusha.folder.folder import Place, claimed, require_replaceable
+from kagemusha.folder.pictures import picture_files
+from kagemusha.generators.generator import MAX_ROWS
 from kagemusha.ledger import Ledger
-from kagemusha.models.folder import Place, claimed, require_replaceable
-from kagemusha.models.generator import MAX_ROWS
 from kagemusha.models.model import Model
-from kagemusha.models.pictures import picture_files
 from kagemusha.progress import Progress, part, silent
 from kagemusha.quality.statement import quality_files
 

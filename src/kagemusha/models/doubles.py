@@ -22,15 +22,15 @@ from kagemusha.encoding.bins import Span, own_codes, slopes, spans
 from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.rules import holds
 from kagemusha.errors import DataError, ModelTooLarge, UsageError
-from kagemusha.models.alike import alike
-from kagemusha.models.conditions import Group
-from kagemusha.models.generator import Evidence, Generator
-from kagemusha.models.markov import MarkovGenerator
-from kagemusha.models.squeeze import squeeze
-from kagemusha.models.unseen import Unseen
-from kagemusha.models.wall import Wall, hits
-from kagemusha.models.walls import walls_of
-from kagemusha.models.witness import witness
+from kagemusha.generators.generator import Evidence, Generator
+from kagemusha.generators.markov import MarkovGenerator
+from kagemusha.models.unlisted import UnlistedValues
+from kagemusha.rules.conditions import Group
+from kagemusha.rules.donors import alike
+from kagemusha.rules.squeeze import squeeze
+from kagemusha.rules.structural_zeros import StructuralZeros, hits
+from kagemusha.rules.witness import witness
+from kagemusha.rules.zeros_of_rules import walls_of
 from kagemusha.schema import Measured, Schema
 from kagemusha.schema.constraints import Inequality
 from kagemusha.schema.domain import Clique
@@ -52,15 +52,15 @@ class Doubles:
         self.schema, self.generator, self.domain = schema, generator, schema.domain
         self._encoder = Encoder(schema)
         self._rules = in_force(schema)
-        self._unseen = Unseen(schema, generator)
+        self._unseen = UnlistedValues(schema, generator)
 
     @cached_property
-    def walls(self) -> list[Wall]:
+    def walls(self) -> list[StructuralZeros]:
         """What the rules rule out on the level of codes."""
         return walls_of(self.schema, self.generator.project) if self._rules else []
 
     @cached_property
-    def _open(self) -> list[Wall]:
+    def _open(self) -> list[StructuralZeros]:
         """The walls that the generator itself does not know."""
         if not isinstance(self.generator, MarkovGenerator):
             return self.walls
@@ -160,7 +160,9 @@ class Doubles:
             codes[bad[outside]] = codes[rng.choice(good, int(outside.sum()))]
         return codes
 
-    def _witness(self, names: Sequence[str], walls: Sequence[Wall], shares: Mapping[str, FloatArray], rng: Any) -> Any:
+    def _witness(
+        self, names: Sequence[str], walls: Sequence[StructuralZeros], shares: Mapping[str, FloatArray], rng: Any
+    ) -> Any:
         try:
             return witness(self.domain, names, walls, shares, rng)
         except TimeoutError:
@@ -258,7 +260,7 @@ def _put(cells: dict[str, Cells], rows: IntArray, fresh: dict[str, Cells]) -> No
         own.put(rows, fresh[name])
 
 
-def _joined(where: Evidence, walls: Iterable[Wall]) -> dict[Clique, FloatArray]:
+def _joined(where: Evidence, walls: Iterable[StructuralZeros]) -> dict[Clique, FloatArray]:
     joined: dict[Clique, FloatArray] = dict(where)
     for wall in walls:
         joined[wall.clique] = np.where(wall.impossible, 0.0, joined.get(wall.clique, 1.0))
@@ -272,9 +274,9 @@ def _possible(domain: Any, codes: IntArray, where: Evidence) -> NDArray[np.bool_
     return found
 
 
-def _tied(walls: Sequence[Wall]) -> list[tuple[list[str], list[Wall]]]:
+def _tied(walls: Sequence[StructuralZeros]) -> list[tuple[list[str], list[StructuralZeros]]]:
     """Walls put together where they share columns."""
-    groups: list[tuple[list[str], list[Wall]]] = []
+    groups: list[tuple[list[str], list[StructuralZeros]]] = []
     for wall in walls:
         names, members = list(wall.clique), [wall]
         for other in [g for g in groups if set(g[0]) & set(names)]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from kagemusha.errors import DataError
 from kagemusha.files import write_whole
-from kagemusha.models.generator import Arrays
+from kagemusha.generators.generator import Arrays
 from kagemusha.untrusted import StrangeFileError, open_regular, parse_json
 
 FORMAT = "kagemusha-model/1"

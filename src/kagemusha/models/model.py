@@ -15,16 +15,16 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
+from kagemusha.generators.generator import MAX_ROWS, Evidence, Generator, PairScores, Round
+from kagemusha.generators.registry import MOST_TREE_CELLS, load_generator
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models import parts
-from kagemusha.models.conditions import Group, read_where
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.file import read_model, write_model
-from kagemusha.models.generator import MAX_ROWS, Evidence, Generator, PairScores, Round
-from kagemusha.models.generators import MOST_TREE_CELLS, load_generator
 from kagemusha.pages import card, short
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
+from kagemusha.rules.conditions import Group, read_where
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 

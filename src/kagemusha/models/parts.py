@@ -14,8 +14,8 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import DataError
+from kagemusha.generators.generator import Arrays, PairScores, Round
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import Arrays, PairScores, Round
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema.domain import Clique, Domain
 

@@ -9,11 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kagemusha.folder.stream import CODES, FEWEST
 from kagemusha.graphical.crossing import MOST_WALKED
 from kagemusha.graphical.queries import KEPT_CELLS
 from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
 from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
-from kagemusha.models.stream import CODES, FEWEST
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.quality.expected_error import LARGEST, MOST_CELLS, MOST_PAIRS, MOST_ROWS

@@ -15,9 +15,9 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
+from kagemusha.generators.rows import RowsGenerator
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.model import Model
-from kagemusha.models.rows import RowsGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, compared, require_columns

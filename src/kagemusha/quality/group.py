@@ -9,10 +9,10 @@ from functools import reduce
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.models.conditions import read_where
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import Z95, ExpectedError, expected_error
 from kagemusha.quality.released import ReleasedNumbers
+from kagemusha.rules.conditions import read_where
 
 MOST_CELLS = 2**22
 DRAWN = 200_000

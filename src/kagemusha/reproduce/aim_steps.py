@@ -12,8 +12,8 @@ import numpy as np
 
 from kagemusha.evaluation.kway import kway_errors, l1_errors
 from kagemusha.evaluation.mutual_information import information_matrix
+from kagemusha.generators.markov import MarkovGenerator, measurements_of
 from kagemusha.graphical import estimate
-from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import PLD, ZCDP
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.models.decoders import DecoderGenerator
+from kagemusha.generators.decoders import DecoderGenerator
 from kagemusha.neural.factors import Factors
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator

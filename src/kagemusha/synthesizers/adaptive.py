@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kagemusha.errors import UsageError
+from kagemusha.generators.markov import measurements_of
 from kagemusha.graphical import MarkovField, estimate, tree_cells
 from kagemusha.marginals import NoisyMarginal, Workload
-from kagemusha.models.markov import measurements_of
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain

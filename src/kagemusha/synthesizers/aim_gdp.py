@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.arrays import FloatArray
+from kagemusha.generators.generator import Round
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField
-from kagemusha.models.generator import Round
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.errors import UsageError
-from kagemusha.models.gan import GanGenerator
+from kagemusha.generators.gan import GanGenerator
 from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

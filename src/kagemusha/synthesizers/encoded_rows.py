@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
-from kagemusha.models.gan import Hump
+from kagemusha.generators.gan import Hump
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.modes import SPREAD, Modes, fit_modes
 from kagemusha.schema import Schema

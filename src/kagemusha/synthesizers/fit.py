@@ -17,9 +17,7 @@ from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import travels
 from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
-from kagemusha.models.contradictions import require_consistent
 from kagemusha.models.model import Model
-from kagemusha.models.walled import walled
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
@@ -39,6 +37,8 @@ from kagemusha.release.discovery import (
     require_readable_open,
 )
 from kagemusha.release.release import Release
+from kagemusha.rules.contradictions import require_consistent
+from kagemusha.rules.zeroed import walled
 from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.plugins import package_of

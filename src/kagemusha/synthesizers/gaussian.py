@@ -11,8 +11,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
+from kagemusha.generators.normal import NormalGenerator, Place
 from kagemusha.marginals import nearest_counts
-from kagemusha.models.normal import NormalGenerator, Place
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.generation.gaussian import GaussianGeneration

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kagemusha.certificate.sentences import DRAWN
 from kagemusha.errors import UsageError
-from kagemusha.models.rows import RowsGenerator
+from kagemusha.generators.rows import RowsGenerator
 from kagemusha.privacy.accountants import ACCOUNTANTS, GDP, RDP, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, GenerationEvent

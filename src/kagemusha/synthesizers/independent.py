@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kagemusha.generators.markov import MarkovGenerator, measurements_of
 from kagemusha.graphical import estimate
-from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.errors import UsageError
+from kagemusha.generators.generator import Round
+from kagemusha.generators.markov import MarkovGenerator, measurements_of
 from kagemusha.graphical import estimate
-from kagemusha.models.generator import Round
-from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.errors import UsageError
+from kagemusha.generators.markov import MarkovGenerator, measurements_of
 from kagemusha.graphical import estimate_total
-from kagemusha.models.markov import MarkovGenerator, measurements_of
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
+from kagemusha.generators.generator import Generator, PairScores, Round
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import Generator, PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event

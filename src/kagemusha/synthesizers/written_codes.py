@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.generators.gan import Hump
 from kagemusha.marginals import NoisyMarginal, nearest_counts
-from kagemusha.models.gan import Hump
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.inputs import Floats
 from kagemusha.neural.modes import fit_modes

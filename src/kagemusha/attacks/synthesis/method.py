@@ -13,9 +13,9 @@ from kagemusha.arrays import IntArray
 from kagemusha.attacks.scratch import scratch_release
 from kagemusha.attacks.table import Coarse, Doubles, SameTable, Table, World, WorldKey
 from kagemusha.errors import UsageError
+from kagemusha.generators.generator import Generator
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical.sampling import sample_iid
-from kagemusha.models.generator import Generator
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Category, Measured, Schema

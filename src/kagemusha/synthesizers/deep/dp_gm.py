@@ -17,8 +17,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
-from kagemusha.models.decoders import DecoderGenerator
-from kagemusha.models.normal import Place
+from kagemusha.generators.decoders import DecoderGenerator
+from kagemusha.generators.normal import Place
 from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Clusters, Variational
 from kagemusha.neural.mixture import Mixture

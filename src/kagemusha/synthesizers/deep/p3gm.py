@@ -10,8 +10,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
-from kagemusha.models.decoders import Decoder, DecoderGenerator
-from kagemusha.models.normal import Place
+from kagemusha.generators.decoders import Decoder, DecoderGenerator
+from kagemusha.generators.normal import Place
 from kagemusha.neural.learners import Phased
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.errors import UsageError
-from kagemusha.models.decoders import Decoder, DecoderGenerator
-from kagemusha.models.normal import Place
+from kagemusha.generators.decoders import Decoder, DecoderGenerator
+from kagemusha.generators.normal import Place
 from kagemusha.neural.learners import Variational
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget

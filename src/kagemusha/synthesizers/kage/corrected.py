@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.models.markov import MarkovGenerator
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
+from kagemusha.generators.generator import PairScores, Round
 from kagemusha.graphical import GrowingTree, tree_cells
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.generator import PairScores, Round
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.models.markov import MarkovGenerator
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.errors import ModelTooLarge, UsageError
-from kagemusha.models.classes import ClassGenerator
-from kagemusha.models.markov import MarkovGenerator
-from kagemusha.models.normal import Place
+from kagemusha.generators.classes import ClassGenerator
+from kagemusha.generators.markov import MarkovGenerator
+from kagemusha.generators.normal import Place
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent

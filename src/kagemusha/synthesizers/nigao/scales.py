@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.models.classes import ClassGenerator
+from kagemusha.generators.classes import ClassGenerator
 from kagemusha.queries.record_vectors import Vectors
 from kagemusha.release.curator import Curator
 from kagemusha.schema.features import STEPS, Features
