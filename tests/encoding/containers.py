@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from kagemusha.columns.spelling import digits_of
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Moment, Real
-from kagemusha.schema.temporal import digits_of
 
 BIG = 2**53
 TOKYO = timezone(timedelta(hours=9))

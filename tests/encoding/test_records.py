@@ -13,8 +13,8 @@ from column_strategies import HOSTILE_TEXTS, columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kagemusha.columns.values import plain
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.values import plain
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real, Schema
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from kagemusha.certificate.check import Check
 from kagemusha.errors import OutputError
-from kagemusha.schema import Column, Drop, Labelled, Measured, Moment, Schema, Surrogate
-from kagemusha.schema.labels import text_of
+from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, open_regular
 
 _RISKY = r"'*[=+\-@\t\r\n\x00]"
@@ -59,21 +58,8 @@ class Formulas:
 
 def find_formulas(schema: Schema) -> Formulas:
     """Where a table of this schema may hold them: in labels that are texts, in made-up identifiers, in formats of dates."""
-    columns = [c.name for c in schema if any(map(_is_formula, _beginnings(c)))]
-    return Formulas(columns, [c.name for c in schema if not isinstance(c, Drop) and _is_formula(c.name)])
-
-
-def _beginnings(column: Column) -> Sequence[str]:
-    """How the texts of a column begin; none for columns of numbers."""
-    if isinstance(column, Surrogate):
-        return [f"{column.prefix}0"]
-    if isinstance(column, Moment):
-        return [column.format or "", *map(str, column.special)]
-    if isinstance(column, Measured):
-        return [value for value in column.special if isinstance(value, str)]
-    if isinstance(column, Labelled) and any(isinstance(label, str) for label in column.labels):
-        return [text_of(label) for label in column.labels]
-    return []
+    columns = [c.name for c in schema if any(map(_is_formula, c.beginnings))]
+    return Formulas(columns, [c.name for c in schema if c.in_doubles and _is_formula(c.name)])
 
 
 def spreadsheet_safe(table: Any) -> Any:
@@ -184,7 +170,7 @@ class _Feed:
 
 def table_check(path: Path, schema: Schema) -> Check:
     """A released table has the columns of its schema, in their order, and none that is dropped."""
-    expected = [column.name for column in schema.table_columns if not isinstance(column, Drop)]
+    expected = [column.name for column in schema.table_columns if column.in_doubles]
     try:
         found = _header(path)
     except (StrangeFileError, OSError, ValueError, csv.Error) as error:

@@ -9,14 +9,19 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from kagemusha.columns.boolean import Boolean
+from kagemusha.columns.bounds import EXACT
+from kagemusha.columns.category import Category
+from kagemusha.columns.column import Column
+from kagemusha.columns.date import Date
+from kagemusha.columns.datetime import Datetime
+from kagemusha.columns.drop import Drop
+from kagemusha.columns.integer import Integer
+from kagemusha.columns.label import compatible
+from kagemusha.columns.moment import Moment
+from kagemusha.columns.real import Real
 from kagemusha.errors import SchemaError
-from kagemusha.schema.categories import Category
-from kagemusha.schema.columns import Column, Drop
-from kagemusha.schema.labels import Boolean, compatible
 from kagemusha.schema.lint import looks_like_identifier, looks_like_names
-from kagemusha.schema.measured import EXACT
-from kagemusha.schema.numeric import Integer, Real
-from kagemusha.schema.temporal import Date, Datetime, Moment
 
 FEW_CATEGORIES = 256
 FEW_NUMBERS = 64
@@ -130,8 +135,8 @@ def _numbers_and_codes(name: str, words: list[str], gaps: bool) -> Column | None
     numbers = [word for word in words if REAL.fullmatch(word)]
     if not 1 <= len(codes) <= FEW_CODES or len(numbers) < FEWEST_NUMBERS:
         return None
-    drafted = _texts(name, numbers, len(numbers) + 1, gaps)
-    if not isinstance(drafted, Integer | Real):
+    drafted = _texts(name, numbers, len(numbers) + 1, gaps).axis
+    if drafted is None or drafted.sort != "number":
         return None
     try:
         special = (*codes, *drafted.special)

@@ -12,15 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from kagemusha.columns import Column, Measured, Modelled
+from kagemusha.columns.column import shown
+from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.files import write_whole
 from kagemusha.schema import derivations, toml
-from kagemusha.schema.columns import Column, Modelled, shown
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.domain import Domain
-from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.schema.formulas import Formula
-from kagemusha.schema.measured import Measured
 from kagemusha.schema.reading import VERSION, check_version, constraints_of, target_of, with_list
 from kagemusha.schema.unit import EACH_ROW, Unit
 from kagemusha.schema.weight import Weight, WeightSteps, weight_steps
@@ -97,14 +97,42 @@ class Schema:
     @cached_property
     def replaced(self) -> Mapping[str, str]:
         """For the columns modelled in place of another one: which."""
-        return {c.name: c.replaces for c in self.columns if isinstance(c, Measured) and c.replaces is not None}
+        axes = (c.axis for c in self.columns)
+        return {c.name: c.replaces for c in axes if c is not None and c.replaces is not None}
 
     @cached_property
     def table_columns(self) -> tuple[Column, ...]:
         """The columns that the private table has: all but those worked out of others for the model alone."""
-        return tuple(
-            c for c in self.columns if not (isinstance(c, Measured) and c.replaces is not None and not c.in_table)
-        )
+        return tuple(c for c in self.columns if (a := c.axis) is None or a.replaces is None or a.in_table)
+
+    @cached_property
+    def with_codes(self) -> tuple[Modelled, ...]:
+        """The columns that have codes: all but those that are dropped or made up."""
+        return tuple(c for c in self.columns if isinstance(c, Modelled))
+
+    @cached_property
+    def coded(self) -> tuple[Modelled, ...]:
+        """Those of them that the private table has."""
+        return tuple(c for c in self.with_codes if c in self.table_columns)
+
+    @cached_property
+    def measured(self) -> Mapping[str, Measured]:
+        """The columns of the model whose values lie on an axis, by name."""
+        return {c.name: axis for c in self.modelled if (axis := c.axis) is not None}
+
+    def modelled_column(self, name: str) -> Modelled:
+        """A column that has codes."""
+        found = {c.name: c for c in self.with_codes}.get(name)
+        if found is None:
+            raise SchemaError(f"column {name!r} is {self[name].kind}: doubles have no values of it")
+        return found
+
+    def axis(self, name: str) -> Measured:
+        """A column whose values lie on an axis."""
+        found = self[name].axis
+        if found is None:
+            raise SchemaError(f"column {name!r} must be a number or a date; a category has no order")
+        return found
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -131,7 +159,7 @@ class Schema:
     def modelled(self) -> tuple[Modelled, ...]:
         """The columns that are in the model, in order."""
         without = {name for name in self.formulas if name not in self.replaced} | set(self.replaced.values())
-        return tuple(c for c in self.columns if isinstance(c, Modelled) and c.name not in without)
+        return tuple(c for c in self.with_codes if c.name not in without)
 
     @cached_property
     def domain(self) -> Domain:
@@ -149,7 +177,7 @@ class Schema:
     @cached_property
     def weights(self) -> WeightSteps | None:
         """The weight of each code of the weight's column; None where no weight is declared."""
-        return None if self.weight is None else weight_steps(self[self.weight.column], self.weight)
+        return None if self.weight is None else weight_steps(self.axis(self.weight.column), self.weight)
 
     def derived_facts(self) -> tuple[Fact, ...]:
         """Facts taken from the data that nobody has confirmed; a release resting on them is not private."""

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import IO
 
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
 from kagemusha.sources.engine import connect, parquet_reader, shielded
 

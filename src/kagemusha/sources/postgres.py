@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from kagemusha.encoding.dialects import PostgresDialect
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.dialects import PostgresDialect
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 from kagemusha.urls import shown

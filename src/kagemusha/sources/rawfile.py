@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Literal
 
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
 from kagemusha.sources.engine import connect, parquet_reader, pattern, shielded
 from kagemusha.sources.header import csv_header, open_bytes, parquet_header

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
-from kagemusha.encoding.dialects import SparkDialect
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.dialects import SparkDialect
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 

@@ -1,13 +1,13 @@
-"""The SQL of PostgreSQL and of Spark, as far as codes are made of it."""
+"""The SQL of DuckDB, PostgreSQL and Spark, as far as codes are made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kagemusha.encoding.dialect import Dialect
-from kagemusha.encoding.sql import Stored
-from kagemusha.schema.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.stored import Stored
 
 FARTHEST = 9_089_000_000_000_000_000
 """Microseconds after 1970 (year 289,989) up to which every engine computes moments."""
@@ -19,14 +19,6 @@ class PostgresDialect(Dialect):
     name: ClassVar[str] = "PostgreSQL"
     most_sets: ClassVar[int] = 1_000
     most_columns: ClassVar[int] = 500
-
-    def identifier(self, name: str) -> str:
-        """In double quotes."""
-        return '"' + name.replace('"', '""') + '"'
-
-    def literal(self, text: str) -> str:
-        """In single quotes; the session takes backslashes for themselves."""
-        return "'" + text.replace("'", "''") + "'"
 
     def real(self, number: float) -> str:
         """Through its shortest digits."""
@@ -81,18 +73,6 @@ class PostgresDialect(Dialect):
     def digest(self, x: str) -> str:
         """Over UTF-8, whatever the database's own encoding."""
         return f"md5(convert_to({x}, 'UTF8')) COLLATE \"C\""
-
-    def bits(self, columns: Sequence[str]) -> list[str]:
-        """GROUPING takes at most 31 columns at a time."""
-        return [f"GROUPING({', '.join(columns[i : i + 31])})" for i in range(0, len(columns), 31)]
-
-    def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
-        """A bit is set where the column is not grouped by; the last column has the lowest."""
-        found: list[bool] = []
-        for number in bits:
-            width = min(31, columns - len(found))
-            found += [not (int(number) >> (width - 1 - i)) & 1 for i in range(width)]
-        return found
 
     def bins(self, x: str, starts: Sequence[float | int]) -> str:
         """By the server's own search."""

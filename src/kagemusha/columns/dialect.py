@@ -1,4 +1,4 @@
-"""How each engine writes the few things that codes are made of. What is made of them is said once, in `pushdown`.
+"""How each engine writes the few things that codes are made of. What is made of them is said once, by the kinds of columns.
 
 Everything here is total: whatever a cell holds, no expression may raise an error, for an error would tell of one record.
 """
@@ -6,10 +6,22 @@ Everything here is total: whatever a cell holds, no expression may raise an erro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.stored import MOMENTS, Stored
+from kagemusha.columns.values import LAST_MOMENT
+
+NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
+"""Texts of numbers that every engine reads alike."""
+
+_DAY = r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+MOMENT = rf"{_DAY}(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])?"
+"""The same of dates: no month lacks these days."""
+
+LINEAR = 16
+"""Labels that are tried one after the other; more are searched by halves."""
 
 
 class Dialect(ABC):
@@ -21,13 +33,13 @@ class Dialect(ABC):
     most_columns: ClassVar[int]
     """Columns that the grouping sets of one query may speak of."""
 
-    @abstractmethod
     def identifier(self, name: str) -> str:
         """A name, quoted: whatever it holds, it is a name."""
+        return '"' + name.replace('"', '""') + '"'
 
-    @abstractmethod
     def literal(self, text: str) -> str:
         """A text, quoted: whatever it holds, it is a text."""
+        return "'" + text.replace("'", "''") + "'"
 
     @abstractmethod
     def real(self, number: float) -> str:
@@ -77,13 +89,17 @@ class Dialect(ABC):
     def digest(self, x: str) -> str:
         """The MD5 digest of a text's UTF-8 bytes, in lower-case hexadecimal; sorted by its bytes."""
 
-    @abstractmethod
     def bits(self, columns: Sequence[str]) -> list[str]:
-        """Numbers that tell which columns a row of the answer is grouped by."""
+        """Numbers that tell which columns a row of the answer is grouped by, of at most 31 columns each."""
+        return [f"GROUPING({', '.join(columns[i : i + 31])})" for i in range(0, len(columns), 31)]
 
-    @abstractmethod
     def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
-        """Which columns such numbers say a row is grouped by."""
+        """A bit is set where the column is not grouped by; the last column has the lowest."""
+        found: list[bool] = []
+        for number in bits:
+            width = min(31, columns - len(found))
+            found += [not (int(number) >> (width - 1 - i)) & 1 for i in range(width)]
+        return found
 
     def grouping(self, columns: Sequence[str], sets: Sequence[str]) -> str:
         """The GROUP BY clause of some sets of columns."""
@@ -109,3 +125,44 @@ class Dialect(ABC):
     def floored(self, x: str, size: int) -> str:
         """An integer divided by `size` and rounded down."""
         return x if size == 1 else self.quotient(f"({x} - (({x} % {size}) + {size}) % {size})", size)
+
+    def days(self, micros: str) -> str:
+        """The number a moment says: its days since 1970."""
+        return f"({self.double(micros)} / {self.real(float(MICROSECONDS_A_DAY))})"
+
+    def is_number(self, text: str) -> str:
+        """Whether the engine is sure which number a text says."""
+        return self.matches(text, NUMBER)
+
+    def moment_of_text(self, text: str, form: str | None) -> tuple[str, str] | None:
+        """Whether the engine is sure which moment a text in a format (none: ISO 8601) says, and its microseconds since 1970."""
+        return (self.matches(text, MOMENT), self.text_microseconds(text)) if form is None else None
+
+    def lookup(self, texts: Mapping[str, int], text: str) -> tuple[str, str]:
+        """WHEN clauses that give the code of a text, and whether it has one."""
+        if len(texts) <= LINEAR:
+            clauses = " ".join(f"WHEN {text} = {self.literal(word)} THEN {code}" for word, code in texts.items())
+            return clauses, f"{text} IN ({', '.join(map(self.literal, texts))})"
+        words = sorted(texts, key=str.encode)
+
+        def part(low: int, high: int) -> str:
+            if high - low == 1:
+                return f"CASE WHEN {text} = {self.literal(words[low])} THEN {texts[words[low]]} ELSE -1 END"
+            middle = (low + high) // 2
+            return f"CASE WHEN {text} < {self.literal(words[middle])} THEN {part(low, middle)} ELSE {part(middle, high)} END"
+
+        found = part(0, len(words))
+        return f"WHEN {found} >= 0 THEN {found}", f"{found} >= 0"
+
+    def raw(self, x: str, stored: Stored) -> str:
+        """A stored value in a form that every driver hands over unharmed; `pushed.plain_of` makes a plain value of it."""
+        if stored in MOMENTS or stored == "interval":
+            near = f"WHEN {self.near(x, stored)} THEN {self.microseconds(x, stored)}"
+            return f"CASE WHEN {x} IS NULL THEN NULL {near} ELSE {LAST_MOMENT + 1} END"
+        if stored in ("text", "decimal"):
+            return self.text(x)
+        if stored in ("binary", "integer"):
+            return x
+        if stored == "other":
+            return f"CASE WHEN {x} IS NOT NULL THEN 1 END"
+        return f"CASE WHEN {x} THEN 1 WHEN NOT {x} THEN 0 END" if stored == "boolean" else self.double(x)
