@@ -1,7 +1,7 @@
 """The front door: what people try first in Python, in the forms they try it in.
 
-A method may be its name, a budget a number, a schema the path of its file. Everything is handed on to `synthesizers.fit`,
-the one path from a private table to a model.
+A method may be its name, a budget a number, a schema the path of its file. Everything becomes an `Order` (see `making`), as on the
+command line, and is held to the same checks before anything is spent.
 """
 
 from __future__ import annotations
@@ -15,30 +15,23 @@ from typing import Any
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.inventory import CERTIFICATE, MODEL, Inventory
-from kagemusha.certificate.keys import load_signing_key
 from kagemusha.certificate.signature import Trust
 from kagemusha.certificate.verify import open_certificate
 from kagemusha.errors import DataError, UsageError, VerifyError
 from kagemusha.ledger import Ledger, open_ledger
-from kagemusha.models.folder import add_to_bundle, require_replaceable, write_bundle
+from kagemusha.making.order import Order
+from kagemusha.making.output import Output, publish_to
+from kagemusha.making.release import make_model
 from kagemusha.models.model import Model, load_model
-from kagemusha.models.pictures import picture_files
 from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
-from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Schema
-from kagemusha.synthesizers.fit import fit as _fit
 from kagemusha.synthesizers.protocol import Synthesizer
-from kagemusha.synthesizers.registry import DEFAULT, create
-from kagemusha.synthesizers.suited import suited
-
-JUDGING = "doubles and certificate are written; judging them"
-"""What `publish` tells when the release is whole and only its quality statement is missing."""
 
 
 def fit(
-    method: str | Synthesizer,
+    method: str | Synthesizer | None,
     table: Any,
     budget: Budget | float,
     *,
@@ -46,6 +39,7 @@ def fit(
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
     policy: str = "default",
+    cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
     allow_derived: bool = False,
@@ -57,24 +51,26 @@ def fit(
 
     `method` is a name (see `names()`) or what `create(name, option=…)` makes. `budget` is an ε, with δ = 1e-9 under
     add-remove adjacency, or a `Budget` that says all three. `table` is a frame, a path or a source; `schema` a schema or the path of
-    its file. The rest is as in `synthesizers.fit`: with a `ledger` the release is paid for durably, `simulation` is a
-    seed for experiments, and a `seed` for a release is refused.
+    its file. The rest is as in `synthesizers.fit`: with a `ledger` the release is paid for durably, `cap` is the most ε that
+    all releases of the data set may cost together if nobody set that before, `simulation` is a seed for experiments, and a
+    `seed` for a release is refused. Without a `method` (None) the schema decides.
     """
     _refuse_seed(seed)
-    return _fit(
-        _method(method),
-        table,
-        _budget(budget),
-        schema=_schema(schema),
+    order = Order(
+        table=table,
+        budget=_budget(budget),
+        schema=schema,
+        method=method,
         ledger=ledger,
         dataset=dataset,
         policy=policy,
+        cap=cap,
         key=key,
         simulation=simulation,
         allow_derived=allow_derived,
         discover=discover,
-        progress=progress,
     )
+    return make_model(order, progress=progress)
 
 
 def synthesize(
@@ -87,6 +83,7 @@ def synthesize(
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
     policy: str = "default",
+    cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
     allow_derived: bool = False,
@@ -100,22 +97,23 @@ def synthesize(
     may be handed out. The arguments are those of `fit`; `rows` is the number of doubles (by default about as many as
     people). Without a `method` the schema decides, as `suited` tells: nigao for pictures and tables of many numbers, else kage.
     """
-    declared = _schema(schema)
-    model = fit(
-        _suited(table, declared) if method is None else method,
-        table,
-        epsilon,
-        schema=declared,
+    _refuse_seed(seed)
+    order = Order(
+        table=table,
+        budget=_budget(epsilon),
+        schema=schema,
+        method=method,
+        rows=rows,
         ledger=ledger,
         dataset=dataset,
         policy=policy,
+        cap=cap,
         key=key,
         simulation=simulation,
         allow_derived=allow_derived,
         discover=discover,
-        progress=part(progress, 0.0, 0.8),
-        seed=seed,
     )
+    model = make_model(order, progress=part(progress, 0.0, 0.8))
     return model.sample(rows, progress=part(progress, 0.8, 1.0))
 
 
@@ -141,35 +139,11 @@ def publish(
     private key (see `kagemusha key new`) that signs all files. With `spreadsheet_safe`, texts of a CSV that a
     spreadsheet would run as formulas get an apostrophe before them.
     """
-    if file_kind not in ("csv", "parquet"):
-        raise UsageError(f"file_kind must be 'csv' or 'parquet', got {file_kind!r}")
-    if spreadsheet_safe and file_kind != "csv":
-        raise UsageError("spreadsheet_safe is for file_kind 'csv': Parquet says itself what is a text")
-    signer = None if sign is None else load_signing_key(Path(sign))
-    where = Path(folder)
-    require_replaceable(where, replace=replace)
-    book = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
-
-    def remember(certificate: Certificate) -> None:
-        if book is not None:
-            book.close_release(certificate.release, certificate.digest())
-
-    certificate = write_bundle(
-        model,
-        where,
-        rows=rows,
-        file_kind=file_kind,
-        replace=replace,
-        extra=picture_files(model),
-        safe=spreadsheet_safe,
-        signer=signer,
-        progress=part(progress, 0.0, 0.4),
+    output = Output(
+        folder=folder, rows=rows, file_kind=file_kind, replace=replace, spreadsheet_safe=spreadsheet_safe, sign=sign
     )
-    remember(certificate)
-    progress(JUDGING, 0.4)
-    judged = quality_files(model, rows=rows, progress=part(progress, 0.4, 0.95))
-    progress("certifying", 0.95)
-    return add_to_bundle(where, certificate, judged, signer=signer, before=remember)
+    book = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
+    return publish_to(model, output, book, progress=progress)
 
 
 def load(path: str | PathLike[str]) -> Model:
@@ -207,34 +181,12 @@ def verify(
     return [*verdict.checks, signer] if demanded and verdict.intact else [*verdict.checks]
 
 
-def _method(method: str | Synthesizer) -> Synthesizer:
-    if isinstance(method, str):
-        return create(method)
-    if isinstance(method, type) and issubclass(method, Synthesizer):
-        return method()
-    if not isinstance(method, Synthesizer):
-        raise UsageError(
-            f"method must be a name such as {DEFAULT!r} or what create('aim', degree=3) makes, got {_kind(method)}"
-        )
-    return method
-
-
-def _suited(table: Any, schema: Schema | None) -> str:
-    """The method for what is declared; a source brings its schema along."""
-    declared = schema if schema is not None else getattr(table, "schema", None)
-    return suited(declared).method if isinstance(declared, Schema) else DEFAULT
-
-
 def _budget(budget: Budget | float) -> Budget:
     if isinstance(budget, Budget):
         return budget
     if isinstance(budget, bool) or not isinstance(budget, Real):
         raise UsageError(f"the budget must be a number (ε) or Budget(epsilon=…, delta=…), got {_kind(budget)}")
     return Budget(float(budget))
-
-
-def _schema(schema: Schema | str | PathLike[str] | None) -> Schema | None:
-    return Schema.load(schema) if isinstance(schema, str | PathLike) else schema
 
 
 def _refuse_seed(seed: Any) -> None:

@@ -68,9 +68,9 @@ def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
         raise
 
 
-def read_regular(path: Path, most: int = MOST_TEXT) -> bytes:
+def read_regular(path: Path, most: int = MOST_TEXT, *, follow: bool = False) -> bytes:
     """All bytes of a regular file, if there are no more than `most`."""
-    with open_regular(path) as file:
+    with open_regular(path, follow=follow) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise StrangeFileError(f"is larger than {most >> 20} MiB")

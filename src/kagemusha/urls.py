@@ -25,6 +25,18 @@ def stays_put(where: object) -> bool:
     return is_postgres(where) or scheme_of(where) == "spark"
 
 
+LOGIN = "the server refused the login: user or password is wrong (the driver also looks at PGPASSWORD and ~/.pgpass)"
+
+
+def refused_login(error: BaseException) -> bool:
+    """Whether a PostgreSQL server was reached and did not accept who asked.
+
+    libpq gives no SQLSTATE (28P01, 28000) for what happens while it connects, only words.
+    """
+    words = ("authentication failed", "no password supplied", "no pg_hba.conf entry")
+    return str(getattr(error, "sqlstate", None)) in ("28P01", "28000") or any(word in str(error) for word in words)
+
+
 def shown(url: str) -> str:
     """An address as messages, ledgers and certificates may show it: server and database alone.
 

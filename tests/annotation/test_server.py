@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2  # noqa: F401 - what the test client needs
 import pytest
@@ -14,7 +16,7 @@ import pytest
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
-from kagemusha.annotation.access import TRIES, Access, token_of
+from kagemusha.annotation.access import MOST_CLIENTS, TRIES, Access, token_of
 from kagemusha.annotation.exchange import to_csv
 from kagemusha.annotation.server import create_app
 from kagemusha.annotation.store import Store
@@ -76,7 +78,70 @@ def test_calls_need_cookie_and_secret(client: TestClient, call: str) -> None:
 def test_wrong_tokens_are_heard_only_so_often(stranger: TestClient) -> None:
     codes = [stranger.get(f"/enter?token=wrong{i}").status_code for i in range(TRIES + 2)]
     assert codes == [403] * TRIES + [429] * 2
-    assert stranger.get("/enter?token=the-token").status_code == 429
+    assert stranger.get("/enter?token=the-token").status_code == 200, "nobody locks the right token out"
+
+
+def test_wrong_tokens_of_one_client_are_not_held_against_another() -> None:
+    access = Access("the-token")
+    assert [access.admits(f"wrong{i}", "10.0.0.1") for i in range(TRIES + 1)] == [False] * TRIES + [None]
+    assert access.admits("wrong", "10.0.0.2") is False
+    assert access.admits("the-token", "10.0.0.1") is True
+    for i in range(3 * MOST_CLIENTS):
+        access.admits("wrong", f"client {i}")
+    assert len(access._wrong) <= MOST_CLIENTS
+
+
+def somebody(app: object) -> TestClient:
+    """Another browser with the link."""
+    client = TestClient(app, base_url=f"http://{HOST}")  # type: ignore[arg-type]
+    page = client.get("/enter?token=the-token")
+    client.headers["x-csrf"] = page.text.split('name="csrf" content="')[1].split('"')[0]
+    return client
+
+
+def test_a_name_belongs_to_the_browser_that_used_it_first(client: TestClient, store: Store) -> None:
+    task = client.post("/api/next", json={"who": "Ada"}).json()["task"]
+    client.post("/api/label", json={"who": "Ada", "task": task["id"], "answer": 1, "key": "k" * 12})
+    other = somebody(client.app)
+    said = {"who": " Ada ", "task": task["id"], "answer": 0, "key": "j" * 12}
+    for call in ("next", "label", "skip", "undo", "settle"):
+        refused = other.post(f"/api/{call}", json=said)
+        assert refused.status_code == 409, call
+        assert "somebody else" in refused.json()["error"]
+    assert [(s.who, s.answer) for s in store.said()] == [("Ada", "1")]
+    assert other.post("/api/next", json={"who": "Bob"}).status_code == 200
+    # the same browser keeps its names when it opens the link again, and after a restart of the server
+    assert client.get("/enter?token=the-token").status_code == 200
+    again = TestClient(create_app(store, "the-token", hosts=(HOST,)), base_url=f"http://{HOST}")
+    again.cookies, again.headers["x-csrf"] = client.cookies, client.headers["x-csrf"]
+    assert again.post("/api/undo", json={"who": "Ada"}).json()["task"]["id"] == task["id"]
+
+
+def test_deep_nesting_is_one_line(client: TestClient) -> None:
+    for text in (b"[" * 2000 + b"]" * 2000, b'{"who":' * 500 + b"1" + b"}" * 500):
+        answer = client.post("/api/next", content=text)
+        assert answer.status_code == 400
+        assert answer.json()["error"]
+
+
+def test_a_body_that_breaks_off_is_no_error_of_ours(client: TestClient) -> None:
+    """The server would print a traceback of what leaves the app."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    headers = {"host": HOST, "cookie": cookie, "x-csrf": client.headers["x-csrf"]}
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/next", "query_string": b"", "root_path": "", "http_version": "1.1",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }  # fmt: skip
+    asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]
+    assert [message["status"] for message in sent if "status" in message] == [400]
 
 
 def test_another_host_name_is_refused(stranger: TestClient) -> None:

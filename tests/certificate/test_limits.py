@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 from test_certificate import SCHEMA, bundle, certificate, failed
 
+from kagemusha import queries
 from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate
-from kagemusha.certificate.sensitivities import FACTS, wrong_sensitivities
-from kagemusha.certificate.verify import MOST_DELTA, verify
+from kagemusha.certificate.sensitivities import COUNTED, FACTS, wrong_sensitivities
+from kagemusha.certificate.verify import MOST_DELTA, _limits_check, verify
 from kagemusha.errors import VerifyError
 from kagemusha.privacy import reach
 from kagemusha.privacy.asked import Asked
@@ -25,6 +28,7 @@ from kagemusha.privacy.events import (
     SampledGaussianEvent,
     UnprotectedEvent,
 )
+from kagemusha.queries.query import ReadsMarginals, ReadsRecords
 from kagemusha.untrusted import StrangeFileError, parse_json
 
 COUNTS = Asked.of("counts", {"columns": ("a",)}, "")
@@ -46,6 +50,17 @@ HOSTILE: dict[str, list[Event]] = {
     "samples that lose much": [sampled(steps=100_000, rate=0.5, noise=0.5)],
     "many steps": [sampled(steps=10**9, rate=1e-6, noise=9.0)],
     "many trainings": [sampled(steps=10, rate=0.01 + i / 1000, noise=9.0) for i in range(20)],
+    "sampled steps whose distributions are wide": [sampled(steps=990_000, rate=0.01, noise=1.0)],
+    "trainings that take a minute together": [sampled(steps=90_000 + i, rate=0.003, noise=1.0) for i in range(10)],
+    "choices on the grid of many steps": [
+        sampled(steps=900_000, rate=1e-5, noise=5.0),
+        *(
+            ExponentialEvent(
+                what="best", epsilon=4 + i / 1000, candidates=3, query=Asked.of("dependence", {"candidates": 3}, "")
+            )
+            for i in range(400)
+        ),
+    ],
     "an interaction of forty columns": [
         GaussianEvent(
             what="interaction",
@@ -69,6 +84,58 @@ def test_hostile_events_are_refused_at_once(tmp_path: Path, name: str) -> None:
     begun = time.perf_counter()
     assert failed(path) & {"number of events", "sensitivities"}
     assert time.perf_counter() - begun < 10
+
+
+def test_a_hundred_thousand_equal_events_take_seconds(tmp_path: Path) -> None:
+    path = bundle(tmp_path)
+    event = replace(gaussian(1e6), noise="rounded").to_json()
+    from test_certificate import forge
+
+    forge(path, events=[event] * 99_000)
+    begun = time.process_time()
+    checks = {check.what: check for check in verify(path)}
+    assert time.process_time() - begun < 20
+    assert "number of events" not in checks
+    assert checks["events within the promised budget"].passed
+
+
+def test_what_is_refused_for_its_work_says_so(tmp_path: Path) -> None:
+    path = bundle(tmp_path)
+    from test_certificate import forge
+
+    forge(path, events=[sampled(steps=990_000, rate=0.01, noise=1.0).to_json()])
+    (check,) = [check for check in verify(path) if not check.passed]
+    assert (check.what, check.detail) == ("number of events", "too much work to check")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [sampled(steps=90_000, rate=0.01, noise=1.0)],
+        [sampled(steps=15_000, rate=0.01, noise=1.5), gaussian(30.0), sampled(steps=15_000, rate=0.01, noise=1.2)],
+        [LaplaceEvent(what="counts of a", scale=50.0 + i, l1=1, query=COUNTS) for i in range(450)],
+    ],
+    ids=["a long training", "two trainings", "many scales"],
+)
+def test_long_releases_can_be_checked(events: list[Event]) -> None:
+    assert _limits_check(replace(certificate(), events=tuple(events))).passed
+
+
+def _kinds(base: type) -> set[str]:
+    below = {kind for sub in base.__subclasses__() for kind in _kinds(sub)}
+    return below | ({base.kind} if isinstance(base.__dict__.get("kind"), str) else set())
+
+
+def test_what_reads_records_is_known_by_its_kind() -> None:
+    """Certificates of tables in engines say by these kinds what left the engine."""
+    for module in pkgutil.iter_modules(queries.__path__):
+        importlib.import_module(f"{queries.__name__}.{module.name}")
+    reads, counts = _kinds(ReadsRecords) & set(FACTS), _kinds(ReadsMarginals) & set(FACTS)
+    assert len(reads) >= 5
+    assert len(counts) >= 5
+    assert not reads & COUNTED
+    assert counts <= COUNTED
+    assert set(FACTS) >= COUNTED
 
 
 def test_every_kind_of_query_has_its_facts() -> None:

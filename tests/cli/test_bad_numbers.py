@@ -64,8 +64,8 @@ HUGE = 99999999999999999999
     [
         ({"rows": HUGE}, "--rows"),
         ({"seed": -1, "simulation": True}, "--seed"),
-        ({"discover": 2.0}, "--discover must be"),
-        ({"discover": NAN}, "--discover must be"),
+        ({"discover": 2.0}, "discover .--discover. must be"),
+        ({"discover": NAN}, "discover .--discover. must be"),
         ({"discover": 0.1}, "nothing to find"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +77,114 @@ def test_what_does_not_fit_is_refused_in_words(tmp_path: Path) -> None:
             open_images(tmp_path / f"{name}.npz", SCHEMA)
     with pytest.raises(SchemaError, match="pictures"):
         open_images(tmp_path / "bare.npz", Schema([Category("a", categories=("x",), out_of_domain="clip")]))
+
+
+def in_folder(folder: Path, x: np.ndarray, y: np.ndarray) -> Path:
+    folder.mkdir()
+    for i, (picture, label) in enumerate(zip(x, y, strict=True)):
+        (folder / str(label)).mkdir(exist_ok=True)
+        (folder / str(label) / f"{i:03}.png").write_bytes(png(picture[..., None]))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["npz", "folder", "npz without a shape"])
+def test_no_pictures_are_a_table_like_one_picture(run: Run, tmp_path: Path, kind: str) -> None:
+    x, y = pictures(1)
+    SCHEMA.save(tmp_path / "s.toml")
+    said = []
+    for rows in (0, 1):
+        table = tmp_path / f"{rows}.npz"
+        if kind == "folder":
+            table = in_folder(tmp_path / str(rows), x[:rows], y[:rows])
+        elif rows == 0 and kind == "npz without a shape":
+            np.savez(table, x=np.array([]), y=np.array([]))
+        else:
+            np.savez(table, x=x[:rows], y=y[:rows])
+        assert open_images(table, SCHEMA).rows() == rows
+        done = run(
+            "synth", table, "--schema", "s.toml", "--out", f"out{rows}", "--ledger", f"{rows}.db", "-m", "independent"
+        )
+        said.append((done.returncode, sorted(path.name for path in (tmp_path / f"out{rows}").iterdir())))
+    assert said[0] == said[1]
+
+
+BROKEN = {
+    "empty": b"",
+    "no picture": b"hello",
+    "magic only": b"\x89PNG\r\n\x1a\n",
+    "cut short": png(np.zeros((4, 5, 1), np.uint8))[:-20],
+    "bytes turned over": png(np.zeros((4, 5, 1), np.uint8)).replace(b"IDAT", b"IDAX"),
+    "another shape": png(np.full((5, 5, 1), 9, np.uint8)),
+    "a header of 50,000 × 50,000": png(np.zeros((4, 5, 1), np.uint8)).replace(
+        (5).to_bytes(4, "big") + (4).to_bytes(4, "big"), (50_000).to_bytes(4, "big") * 2
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_picture_that_cannot_be_read_is_a_black_one(tmp_path: Path, how: str) -> None:
+    x, y = pictures(5)
+    folder = in_folder(tmp_path / "folder", x, y)
+    (folder / "2" / "zzz.png").write_bytes(BROKEN[how])
+    columns, _ = open_images(folder, SCHEMA).records()
+    rows = np.column_stack(columns)
+    black = [*[0] * 20, 2]
+    assert len(rows) == 6
+    assert black in rows.tolist()
+    assert sorted(map(tuple, rows.tolist())) == sorted(
+        [*((*p.ravel(), q) for p, q in zip(x, y, strict=True)), tuple(black)]
+    )
+
+
+def test_names_of_folders_that_are_no_labels(tmp_path: Path) -> None:
+    x, _ = pictures(4)
+    folder = tmp_path / "folder"
+    for picture, name in zip(x, ("²", "9" * 200, "٣", "-1"), strict=True):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "p.png").write_bytes(png(picture[..., None]))
+    os.mkfifo(folder / "²" / "pipe.png")
+    columns, _ = open_images(folder, SCHEMA).records()
+    assert columns[-1].tolist() == [0, 0, 0, 0]
+
+
+def npz(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def npy(x: np.ndarray) -> bytes:
+    made = io.BytesIO()
+    np.save(made, x, allow_pickle=True)
+    return made.getvalue()
+
+
+HONEST = npy(np.zeros((3, 4, 5), np.uint8))
+HOSTILE: dict[str, bytes] = {
+    "an array called .npz": HONEST,
+    "bad magic": npz({"x.npy": b"\x93NUMPX" + HONEST[6:]}),
+    "bad deflate": npz({"x.npy": HONEST}).replace(npz({"x.npy": HONEST})[40:60], b"\xff" * 20),
+    "encrypted": npz({"x.npy": HONEST}, zipfile.ZIP_STORED).replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01")
+    .replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
+    "sizes without end": npz({"x.npy": HONEST.replace(b"(3, 4, 5)", b"(9**9,)  ")}),
+    "announced sizes": npz({"x.npy": HONEST.replace(b"(3, 4, 5), }   ", b"(99999999999, 4, 5), }"[:15])}),
+    "negative sizes": npz({"x.npy": HONEST.replace(b"(3, 4, 5)", b"(-3,-4,5)")}),
+    "a nested header": npz({"x.npy": HONEST[:10] + b"(" * 110 + HONEST[120:]}),
+    "objects": npz({"x.npy": npy(np.array([{}], dtype=object))}),
+    "a bomb": npz({"x.npy": b"\0" * (600 << 20)}),
+    "cut short": npz({"x.npy": HONEST})[:-30],
+    "a pickle": b"\x80\x04c__main__\nx\n.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_hostile_npz_files_are_refused_in_words(tmp_path: Path, how: str) -> None:
+    (tmp_path / "p.npz").write_bytes(HOSTILE[how])
+    with pytest.raises(DataError, match=r"not an \.npz file of arrays") as caught:
+        open_images(tmp_path / "p.npz", SCHEMA)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
 def test_plan_tells_of_a_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

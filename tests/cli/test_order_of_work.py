@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import kagemusha.door as door
+from kagemusha.making import output
+from kagemusha.models.folder import Place
 from kagemusha.models.verify import verify_release
 
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent", "--out", "doubles")
@@ -29,7 +31,7 @@ def test_a_stop_while_judging_leaves_a_valid_release(  # type: ignore[no-untyped
         raise stop
 
     with monkeypatch.context() as patched:
-        patched.setattr(door, "quality_files", stopped)
+        patched.setattr(output, "quality_files", stopped)
         with pytest.raises(type(stop)):
             door.publish(
                 door.fit("independent", patients, 1.0, schema=tmp_path / "patients.toml", ledger=tmp_path / "l.db"),
@@ -45,11 +47,11 @@ def test_who_stops_the_judging_is_told_what_there_is(  # type: ignore[no-untyped
     run, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(door, "quality_files", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
+        patched.setattr(output, "quality_files", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
         told = door_run(run)
     assert "doubles is a whole release" in told.stderr
     before = [r["charged"] for r in releases(run)]
-    run(*SYNTH, "--force")
+    run(*SYNTH)
     assert {path.name for path in (tmp_path / "doubles").iterdir()} >= QUALITY
     assert [r["charged"] for r in releases(run)] == before
     run("verify", "doubles", "--ledger", "kagemusha-ledger.db")
@@ -73,7 +75,7 @@ def test_no_release_is_closed_without_its_output(  # type: ignore[no-untyped-def
         raise OutputError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(door, "write_bundle", full)
+        patched.setattr(Place, "write", full)
         run(*SYNTH, code=OutputError.exit_code)
     assert [r["state"] for r in releases(run)] == ["open"]
     run(*SYNTH)

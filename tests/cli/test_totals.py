@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_costs_nothing(run, survey: Path) -> None:  # type:
     assert "--cap 3" in run(*base, "--epsilon", 1, code=2).stderr
     assert "'city'" in run(*base, *PAID, "--by", "city", code=2).stderr
     assert "--delta" in run(*base, *PAID, "--delta", 0.1, code=2).stderr
-    assert "--cap must be at least" in run(*base, "--epsilon", 2, "--cap", 1, code=2).stderr
+    assert "cap (--cap) must be finite and at least" in run(*base, "--epsilon", 2, "--cap", 1, code=2).stderr
     assert "greater than 0" in run(*base, "--epsilon", 0, "--cap", 1, code=2).stderr
     (survey.parent / "plain.toml").write_text(SCHEMA.replace('[weight]\ncolumn = "w"\n', ""))
     assert "[weight]" in run("totals", "survey.csv", "--schema", "plain.toml", *PAID, code=2).stderr

@@ -11,7 +11,7 @@ import pytest
 from command import Run
 from kagemusha.errors import OutputError
 from kagemusha.models import folder
-from kagemusha.models.folder import require_writable
+from kagemusha.models.folder import claimed
 
 
 def synth(run: Run, patients: Path, out: str, *more: str) -> str:
@@ -22,13 +22,17 @@ def synth(run: Run, patients: Path, out: str, *more: str) -> str:
     return done.stderr
 
 
+def claim(place: Path) -> None:
+    with claimed(place):
+        pass
+
+
 def test_a_file_in_the_way(run: Run, patients: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("x")
     assert "taken" in synth(run, patients, "taken/doubles")
     assert "taken" in synth(run, patients, "taken/deep/doubles")
-    (tmp_path / ".doubles.part").write_text("x")
-    assert ".doubles.part" in synth(run, patients, "doubles")
-    assert (tmp_path / ".doubles.part").read_text() == "x"
+    (tmp_path / ".doubles.lock").mkdir()
+    assert ".doubles.lock" in synth(run, patients, "doubles")
 
 
 def test_a_name_that_is_too_long(run: Run, patients: Path) -> None:
@@ -65,31 +69,34 @@ def test_room_for_a_name_but_for_nothing_in_it(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
         with pytest.raises(OutputError, match="nothing was spent"):
-            require_writable(tmp_path / "doubles")
+            claim(tmp_path / "doubles")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not list(tmp_path.glob(".doubles*"))
 
 
 def test_nothing_is_left_of_the_attempt(tmp_path: Path) -> None:
-    require_writable(tmp_path / "a" / "b" / "doubles")
+    claim(tmp_path / "a" / "b" / "doubles")
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / ".doubles.part").mkdir()
-    (tmp_path / ".doubles.part" / "old").write_text("left by a run that was killed")
-    require_writable(tmp_path / "doubles")
-    assert list(tmp_path.iterdir()) == []
+    left = tmp_path / ".doubles.4711-0a1b2c3d.part"
+    left.mkdir()
+    (left / "old").write_text("left by a run that was killed")
+    other = tmp_path / ".doubles.of-somebody.part"
+    other.mkdir()
+    claim(tmp_path / "doubles")
+    assert list(tmp_path.iterdir()) == [other], "what is no name of ours is not swept"
 
 
 def test_a_folder_that_may_not_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "doubles").mkdir()
     monkeypatch.setattr(folder.os, "access", lambda *_: False)
     with pytest.raises(OutputError, match="Permission denied"):
-        require_writable(tmp_path / "doubles")
+        claim(tmp_path / "doubles")
 
 
 def test_a_delta_that_verify_would_refuse_is_refused_first(run: Run, patients: Path) -> None:
     refused = run("synth", patients, "--schema", "patients.toml", "--delta", "0.001", code=2)
-    assert "--delta must be at most 1e-05" in refused.stderr
+    assert "delta (--delta) must be at most 1e-05" in refused.stderr
     assert not patients.with_name("kagemusha-ledger.db").exists()
     run("synth", patients, "--schema", "patients.toml", "--delta", "0.001", "--seed", 1, "--simulation",
         "--method", "independent")  # fmt: skip

@@ -67,5 +67,4 @@ def test_nothing_goes_in_by_the_front_door_but_people_and_the_command_line() -> 
     assert graph.find_modules_that_directly_import("kagemusha.door") == {
         "kagemusha",
         "kagemusha.cli.annotate",
-        "kagemusha.cli.synth",
     }

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
-from kagemusha.ledger import Book, SQLiteLedger, chain, open_ledger
+from kagemusha.ledger import Book, Identity, SQLiteLedger, chain, open_ledger
 from kagemusha.ledger.audit import not_as_told
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
@@ -387,9 +387,9 @@ def test_checkpoints_come_back_and_go_with_the_answer(where: str) -> None:
 def test_every_ledger_tells_the_same_history(where: str) -> None:
     """Chain, audit, reading alone and fingerprints, in each kind of database."""
     ledger = open_ledger(where)
-    record = ledger.open_release(request("a", fingerprint="one"))
+    record = ledger.open_release(request("a", identity=Identity("one")))
     with pytest.raises(UsageError, match="has changed since"):
-        ledger.open_release(request("a", fingerprint="two"))
+        ledger.open_release(request("a", identity=Identity("two")))
     ledger.charge(record.id, [("k", event(), Cost(10))])
     ledger.publish(record.id, {"k": b"answer"})
     ledger.close_release(record.id, "digest-1")

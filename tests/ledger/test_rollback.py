@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from command import Run
 from kagemusha.errors import CapReached, LedgerError
-from kagemusha.ledger import Cap, ReleaseRequest, SQLiteLedger
+from kagemusha.ledger import Cap, Identity, ReleaseRequest, SQLiteLedger
 from kagemusha.ledger.audit import not_as_told
 from kagemusha.ledger.chain import head_file
 from kagemusha.privacy.accountants import Accounting
@@ -108,6 +109,7 @@ def test_a_forked_history_is_noticed(path: Path, tmp_path: Path) -> None:
     """As many entries as the real one, but other ones."""
     fork = tmp_path / "fork.db"
     shutil.copy(tmp_path / "backup.db", fork)
+    shutil.copy(tmp_path / "backup.head", head_file(fork))
     fork.chmod(0o600)
     ledger = SQLiteLedger(fork)
     release(ledger, "another today")
@@ -159,8 +161,8 @@ def test_a_ledger_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_the_same_bytes_under_another_name_have_no_second_budget(tmp_path: Path) -> None:
     ledger = SQLiteLedger(tmp_path / "ledger.db")
-    ledger.open_release(request("a", fingerprint="f00d"))
-    twin = ReleaseRequest("copy of patients", "m", Budget(0.1, 1e-9), Accounting.ZCDP, fingerprint="f00d")
+    ledger.open_release(request("a", identity=Identity("f00d")))
+    twin = ReleaseRequest("copy of patients", "m", Budget(0.1, 1e-9), Accounting.ZCDP, identity=Identity("f00d"))
     with pytest.raises(CapReached, match="--dataset patients"):
         ledger.open_release(twin)
     assert len(ledger.releases()) == 1
@@ -183,3 +185,57 @@ def test_under_a_cap_reads_without_protection_need_the_owners_word(tmp_path: Pat
     ledger.allow_unprotected("patients", "default", allowed=False)
     with pytest.raises(CapReached):
         ledger.open_release(ReleaseRequest("patients", "stat", Budget(float("inf")), Accounting.ZCDP, key="third"))
+
+
+@pytest.mark.parametrize("change", ["cap", "unprotected", "looks"])
+def test_a_word_of_the_owner_cannot_be_rolled_back(path: Path, tmp_path: Path, change: str) -> None:
+    shutil.copy(path, tmp_path / "before.db")
+    ledger = SQLiteLedger(path)
+    if change == "cap":
+        ledger.set_cap(Cap("patients", "default", Budget(0.5, 1e-9)))
+    elif change == "unprotected":
+        ledger.allow_unprotected("patients", "default")
+    else:
+        ledger.allow_looks("patients", "default", allowed=False)
+    ledger.close()
+    shutil.copy(tmp_path / "before.db", path)
+    with pytest.raises(LedgerError, match="older copy"):
+        SQLiteLedger(path)
+
+
+@pytest.mark.parametrize("left", [None, b"", b'{"ledger": "0000", "num', b"[1]", b"\xff\xfe"])
+def test_a_ledger_without_its_head_file_is_refused(path: Path, run: Run, left: bytes | None) -> None:
+    head_file(path).unlink()
+    if left is not None:
+        head_file(path).write_bytes(left)
+    for read_only in (True, False):
+        with pytest.raises(LedgerError, match="--renew-head"):
+            SQLiteLedger(path, read_only=read_only)
+    assert "--renew-head" in run("ledger", "check", "--ledger", path, code=LedgerError.exit_code).stderr
+    run("ledger", "check", "--ledger", path, "--renew-head")
+    SQLiteLedger(path).close()
+    run("ledger", "check", "--ledger", path)
+
+
+def test_an_empty_ledger_gets_a_head_file_before_anything_counts(tmp_path: Path) -> None:
+    """A run that is killed right after its first charge must find the head file there."""
+    path = tmp_path / "ledger.db"
+    SQLiteLedger(path).close()
+    assert json.loads(head_file(path).read_text())["number"] == 0
+    head_file(path).unlink()
+    SQLiteLedger(path).close()
+    assert head_file(path).exists()
+
+
+@pytest.mark.parametrize("page", [2, 3, -1])
+def test_check_notices_a_damaged_page(path: Path, run: Run, page: int) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    db.close()
+    content = bytearray(path.read_bytes())
+    pages = len(content) // size
+    start = (pages - 1 if page == -1 else page) * size
+    content[start : start + size] = b"\x5a" * size
+    path.write_bytes(bytes(content))
+    run("ledger", "check", "--ledger", path, code=LedgerError.exit_code)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -22,12 +23,14 @@ from kagemusha.certificate.certificate import SECOND_FORMAT, Certificate, canoni
 from kagemusha.certificate.inventory import OUTPUTS
 from kagemusha.certificate.keys import load_signing_key, new_key
 from kagemusha.certificate.page import fingerprint, render
+from kagemusha.certificate.sentences import weighted
 from kagemusha.files import sha256
 from kagemusha.models.folder import sign_folder, write_bundle
 from kagemusha.models.model import Model, load_model
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.asked import Asked
 from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.events import GaussianEvent, UnprotectedEvent
+from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Category, Drop, Integer, Schema
@@ -179,6 +182,43 @@ def _(folder: Path) -> None:
     reseal(folder, model=known)
 
 
+def _laplace(told: Certificate, which: Callable[[GaussianEvent], bool]) -> Certificate:
+    """These events called Laplace noise of the same deviation, and what that costs promised."""
+
+    def called(event: GaussianEvent) -> Any:
+        scale = event.sigma / math.sqrt(2)
+        return LaplaceEvent(what=event.what, query=event.query, scale=scale, l1=1) if which(event) else event
+
+    changed = tuple(called(e) if isinstance(e, GaussianEvent) else e for e in told.events)
+    # Laplace noise does not fit Gaussian DP, and costs twice as much
+    promised = replace(told.promised, epsilon=4 * told.promised.epsilon)
+    return replace(told, events=changed, accounting=Accounting.ZCDP, promised=promised)
+
+
+def _exact(model: Model) -> Model:
+    """The exact counts, whatever the model says of their noise."""
+    table = people()
+
+    def counts(clique: tuple[str, ...]) -> np.ndarray[Any, Any]:
+        found = np.zeros(model.domain.shape(clique), dtype=np.int64)
+        np.add.at(found, tuple(codes_of(name, table) for name in clique), 1)
+        return found
+
+    return replace(model, measurements=tuple(replace(m, values=counts(m.clique)) for m in model.measurements))
+
+
+@forgery("the same, with one event called Laplace noise")
+def _(folder: Path) -> None:
+    told = read(folder)
+    one = next(e for e in told.events if isinstance(e, GaussianEvent) and e.query and e.query.kind == "counts")
+    reseal(folder, lambda c: _laplace(c, lambda e: e is one or e == one), _exact)
+
+
+@forgery("the same, with all counts called Laplace noise")
+def _(folder: Path) -> None:
+    reseal(folder, lambda c: _laplace(c, lambda e: e.query is not None and e.query.kind == "counts"), _exact)
+
+
 @forgery("wrong σ inside the model")
 def _(folder: Path) -> None:
     def wrong(model: Model) -> Model:
@@ -289,6 +329,16 @@ def _(folder: Path) -> None:
 
 
 # ε = ∞ under another name
+
+
+@forgery("a sentence of the publisher's own among the assumptions")
+def _(folder: Path) -> None:
+    reseal(folder, lambda c: replace(c, assumptions=(*c.assumptions, "Approved by the Data Protection Authority.")))
+
+
+@forgery("a sentence of ours that is not true of this release")
+def _(folder: Path) -> None:
+    reseal(folder, lambda c: replace(c, assumptions=(*c.assumptions, *weighted(_weighted()))))
 
 
 @forgery("a simulation called a release, outside the model")
@@ -422,6 +472,10 @@ def _(folder: Path) -> None:
 def _(folder: Path) -> None:
     _schema().save(folder / "schema.toml")
     reseal(folder, lambda told: replace(told, schema_digest=_schema().digest()))
+
+
+def _weighted() -> Schema:
+    return Schema([Integer("w", lower=1, upper=9)], weight="w")
 
 
 def _schema() -> Schema:

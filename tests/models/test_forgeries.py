@@ -69,7 +69,10 @@ def outcome(folder: Path, trust: Trust, *, demanded: bool) -> str:
 
 def test_there_are_enough_and_the_page_knows_them_all() -> None:
     assert len(FORGERIES) >= 25
-    assert list(table()) == [HONEST, *FORGERIES]
+    told = table()
+    assert list(told) == [HONEST, *FORGERIES]
+    alone, trusted = (sum(told[name][i].startswith("refused") for name in FORGERIES) for i in (0, 1))
+    assert f"Of {len(FORGERIES)} forgeries {alone} are refused without any key and {trusted} with" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("name", [HONEST, *FORGERIES])

@@ -17,7 +17,7 @@ from kagemusha.errors import DataError, SignatureError, UsageError, VerifyError
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.drawn import chance_of_so_far
 from kagemusha.models.folder import write_bundle
-from kagemusha.models.noise_shows import LEAST_CHANCE, chance_of_so_little
+from kagemusha.models.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.models.verify import verify_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.unit import Adjacency
@@ -102,15 +102,37 @@ def test_honest_noise_is_believed_and_less_is_not() -> None:
         made = [NoisyInteraction(q, drawn(12).reshape(4, 3) / q.scale, 20.0 / q.scale) for q in queries]
         return counts, made
 
-    honest_chances = np.array([chance_of_so_little(*release(1.0, seed)) for seed in range(400)])
+    honest_chances = np.array([chi_squared(*release(1.0, seed)) for seed in range(400)])
     assert honest_chances.min() > 1e-5
     assert 0.2 < np.mean(honest_chances < 0.5) < 0.7
     for noise in (0.0, 0.1, 0.3):
-        assert all(chance_of_so_little(*release(noise, seed)) < LEAST_CHANCE for seed in range(20))
+        assert all(chi_squared(*release(noise, seed)) < LEAST_CHANCE for seed in range(20))
     counts, _ = release(0.0, 1)
     _, others = release(1.0, 1)
-    assert chance_of_so_little(counts, others) < LEAST_CHANCE, "noise in one family does not hide its lack in the other"
-    assert chance_of_so_little(counts[:1], []) == 1.0
+    assert chi_squared(counts, others) < LEAST_CHANCE, "noise in one family does not hide its lack in the other"
+    assert chi_squared(counts[:1], []) == 1.0
+
+
+def test_noise_of_another_shape_is_believed_and_none_is_not() -> None:
+    """What is called a chance is a bound on it, for Laplace noise and for Gaussian noise."""
+
+    def release(noise: float, seed: int, laplace: bool) -> tuple[list[NoisyMarginal], list[NoisyInteraction]]:
+        rng = np.random.default_rng(seed)
+
+        def drawn(size: int) -> np.ndarray:  # type: ignore[type-arg]
+            unit = rng.laplace(0, 0.5**0.5, size) if laplace else rng.normal(0, 1, size)
+            return np.rint(20 * noise * unit).astype(np.int64)
+
+        counts = [NoisyMarginal((f"c{i}",), np.full(3, 80) + drawn(3), 20.0) for i in range(3)]
+        queries = [Interaction(("a", "b"), (np.arange(2), np.arange(2)))]
+        return counts, [NoisyInteraction(q, drawn(4).reshape(2, 2) / q.scale, 20.0 / q.scale) for q in queries]
+
+    for laplace in (True, False):
+        chances = np.array([any_shape(*release(1.0, seed, laplace)) for seed in range(2000)])
+        assert all(np.mean(chances <= p) <= p + 3 * (p / 2000) ** 0.5 for p in (0.01, 0.03, 0.1, 0.3))
+    many = [NoisyMarginal((f"c{i}",), np.full(3, 80), 20.0) for i in range(12)]
+    assert any_shape(many, []) < LEAST_CHANCE
+    assert any_shape(many[:1], []) == 1.0
 
 
 def test_rows_of_the_model_are_believed_and_others_are_not() -> None:

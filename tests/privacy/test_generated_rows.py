@@ -147,7 +147,7 @@ def test_noise_is_what_one_person_moves_times_the_multiplier() -> None:
 
     noise = Recorder(np.random.default_rng(0))
     secret = secret_of(features_of(NUMBERS), counted(NUMBERS, np.zeros((50, 2), dtype=np.int64)), 40)
-    draw(features_of(NUMBERS), secret.noisy(event, noise), event, noise)
+    draw(features_of(NUMBERS), secret.noisy(event, noise), event, noise, lambda _: None)
     mean, covariance = 3 * math.sqrt(8) / 40, 3 * 8 / 41
     scales = [2.5 * mean / math.sqrt(0.1), 2.5 * covariance / math.sqrt(0.9), 2.5 * covariance / math.sqrt(1.8)]
     assert [size for _, size in asked] == [2, 2, 1, 6]

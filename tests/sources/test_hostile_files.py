@@ -18,8 +18,11 @@ import pytest
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.proposal import propose
 from kagemusha.schema import Category, Drop, Integer, Schema
+from kagemusha.schema.constraints import read_list
+from kagemusha.schema.images import image_schema
 from kagemusha.sources import open_source
 from kagemusha.sources.engine import connect
+from kagemusha.sources.images import open_images
 
 CANARY = "Zyxwv-canary-8417"
 C = CANARY.encode()
@@ -86,7 +89,7 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "unclosed quote": (raw(GOOD + b'"%s,1\n' % C), "quotation mark"),
     "text after a quote": (raw(GOOD + b'"%s"x,1\n' % C), "quotation mark"),
     "unclosed quote in the header": (raw(b'name,"age\n%s,1\n' % C), "t.csv"),
-    "a line of 3 MB": (raw(GOOD + C * 200_000 + b",1\n"), "longer"),
+    "a line of 33 MiB": (raw(GOOD + b"x" * (33 << 20) + b",1\n"), "longer"),
     "unclosed quote after quoted line ends": (raw(GOOD + b'"a\n\nb",1\n"%s\n' % C), "quotation mark is not closed"),
     "a line end in a plain field": (raw(GOOD + b"%s\r%s,1\n" % (C, C)), "line 5 has 1 fields"),
     "no header": (raw(b"%s,12\n%s,13\n" % (C, C)), "lacks column 'name'"),
@@ -184,6 +187,10 @@ READ: dict[str, tuple[Maker, int]] = {
     "tabs": (raw(GOOD.replace(b",", b"\t"), "t.tsv"), 3),
     "gzip": (raw(gzip.compress(GOOD), "t.csv.gz"), 3),
     "a cell of 1 MB": (raw(b"name,age\n" + b"x" * 1_000_000 + b",1\n"), 1),
+    "a cell of 3 MB": (raw(b"name,age\n" + b"x" * 3_000_000 + b",1\na,2\n"), 2),
+    "a cell of 30 MB": (raw(b"name,age\n" + b"x" * 30_000_000 + b",1\na,2\n"), 2),
+    "a cell of 30 MB in gzip": (raw(gzip.compress(b"name,age\n" + b"x" * 30_000_000 + b",1\na,2\n"), "t.csv.gz"), 2),
+    "a cell of 30 MB in quotation marks": (raw(b'name,age\na,2\n"' + b"x\n" * 15_000_000 + b'",1\n'), 2),
     "columns turned round": (raw(b"age,name\n1,a\n"), 1),
     "quoted header": (raw(b'"name","age"\na,1\n'), 1),
     "digits without end": (raw(b"name,age\na," + b"9" * 5000 + b"\n"), 1),
@@ -216,6 +223,24 @@ def test_names_that_look_like_sql(tmp_path):
     pq.write_table(pa.table({name: [i] for i, name in enumerate(names)}), table)
     for position, marginal in enumerate(open_source(table, schema).count([(name,) for name in names])):
         assert marginal.counts[position] == 1
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.toml", "t.npz"])
+def test_pipes_and_devices_are_no_files(name: str, tmp_path: Path) -> None:
+    """None of them is waited for, or read without end."""
+    pipe, device = tmp_path / f"pipe.{name}", tmp_path / f"device.{name}"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path, kind in ((pipe, "pipe"), (device, "device")):
+        load = {"t.toml": Schema.load, "t.npz": lambda path: open_images(path, image_schema(2, 2))}
+        with pytest.raises((DataError, SchemaError), match=f"is a {kind}"):
+            load.get(name, lambda path: open_source(path, SCHEMA))(path)
+
+
+def test_a_list_of_public_values_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "list.csv")
+    with pytest.raises(SchemaError, match="is a pipe"):
+        read_list("list.csv", tmp_path, "constraint")
 
 
 def test_a_file_that_changes_is_noticed(tmp_path):

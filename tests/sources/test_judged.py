@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -110,6 +111,21 @@ def test_at_most_so_many_rows_of_a_person_are_judged() -> None:
     moves = PrivacyUnit(Adjacency.ADD_REMOVE, 2).sensitivity(BrokenRules(unit).reach)
     by = np.abs(np.array(counted(heavy, unit)) - np.array(counted(table, unit)))
     assert by.max() <= moves.each, "forty more rows of one person count for two"
+
+
+def test_a_view_in_another_order_at_every_scan_judges_the_same_rows_of_each_person(tmp_path: Path) -> None:
+    unit = SCHEMA.with_unit(Unit("id", 2))
+    table = visits(200)
+    wanted = counted(table, unit)
+    base = tmp_path / "t.db"
+    with duckdb.connect(str(base)) as link:
+        link.register("given", table)
+        link.execute("CREATE TABLE t AS SELECT * FROM given")
+        link.execute("CREATE VIEW shuffled AS SELECT * FROM t ORDER BY random()")
+    for _ in range(5):
+        source = JudgedSource(f"duckdb:///{base}", unit, table="shuffled")
+        query = BrokenRules(unit)
+        assert query.values(source.count(query.cliques())).tolist() == wanted
 
 
 RECORD = st.fixed_dictionaries(

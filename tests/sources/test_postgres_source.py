@@ -13,7 +13,7 @@ import pytest
 
 from command import Run
 from kagemusha import fit
-from kagemusha.errors import DataError, KagemushaError, SchemaError, UsageError
+from kagemusha.errors import DataError, KagemushaError, LedgerError, SchemaError, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.schema import Category, Domain, Drop, Integer, Schema
 from kagemusha.sources import PartSource, SqlSource, open_source
@@ -67,7 +67,7 @@ def test_a_table_that_grows_while_we_read_is_one_table(postgres: Postgres, peopl
     assert len(source.records()[0][0]) == 900
     again = opened(postgres)
     assert again.rows() == 900 + 500 - 90
-    assert again.fingerprint() != source.fingerprint()
+    assert again.identity() != source.identity()
 
 
 def test_a_closed_source_holds_nothing_and_answers_nothing(postgres: Postgres, people: psycopg.Connection) -> None:
@@ -173,7 +173,8 @@ def test_mistakes_are_told_without_a_traceback(postgres: Postgres, people: psyco
         open_source("mysql://u:p@h/d", SCHEMA, table="people")
     with pytest.raises(UsageError, match="for databases"):
         open_source("people.csv", SCHEMA, table="people")
-    assert opened(postgres).name == f"postgresql://127.0.0.1:{postgres.port}/postgres#public.people"
+    (system,) = people.execute("SELECT system_identifier FROM pg_control_system()").fetchone() or ()
+    assert opened(postgres).name == f"postgresql://{system}/postgres#public.people"
 
 
 BROKEN = {
@@ -193,6 +194,16 @@ def test_no_error_shows_the_password(how: str, postgres: Postgres) -> None:
         open_source(BROKEN[how](postgres.url), SCHEMA, table="people")
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__context__ is None
+
+
+def test_a_wrong_password_is_called_that(postgres: Postgres) -> None:
+    wrong = BROKEN["password"](postgres.url)
+    with pytest.raises(DataError, match="refused the login: user or password is wrong"):
+        open_source(wrong, SCHEMA, table="people")
+    with pytest.raises(LedgerError, match="refused the login: user or password is wrong"):
+        open_ledger(wrong)
+    with pytest.raises(DataError, match="cannot be reached"):
+        open_source(BROKEN["host"](postgres.url), SCHEMA, table="people")
 
 
 @pytest.mark.parametrize("how", ["password", "stroke", "query", "database"])

@@ -390,6 +390,6 @@ def test_spark_tables_by_name(spark: Any) -> None:
     assert source.name == "spark://#people_by_name"
     model = fit("independent", source, 5.0)
     assert model.sample(20).num_rows == 20
-    assert source.fingerprint() == open_source("spark://", schema, table="people_by_name").fingerprint()
+    assert source.identity() == open_source("spark://", schema, table="people_by_name").identity()
     with pytest.raises(DataError, match="no table 'nothing'"):
         open_source("spark://", schema, table="nothing")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import kagemusha as kg
 from command import COMMAND, Run
 from kagemusha.errors import UsageError
 from kagemusha.synthesizers.contract import check_synthesizer
 from kagemusha.synthesizers.kage.kage import Kage
-from kagemusha.synthesizers.plugins import GROUP
+from kagemusha.synthesizers.plugins import GROUP, package_of
 from kagemusha.synthesizers.registry import BUILT_IN, create, names
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
@@ -78,6 +82,69 @@ def test_the_example_is_listed_and_run_by_the_command_line(example: Path, run: R
     run("synth", "t.csv", "--schema", "t.toml", "--method", "chain", "--out", "doubles")
     run("verify", "doubles")
     assert "max_cells = 1" in run("plan", "t.toml", "-m", "chain", "-o", "max_cells=1", code=2).stderr
+
+
+READER = """
+import dataclasses
+from typing import ClassVar
+from kagemusha.synthesizers.privbayes import BayesNet
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reader(BayesNet):
+    name: ClassVar[str] = "reader"
+    private: ClassVar[bool] = True
+
+    def build(self, curator, *, progress=None):
+        from kagemusha.synthesizers.independent import Independent
+        curator._source.count([()])  # past the door
+        return Independent().build(curator)
+"""
+
+
+def test_a_certificate_names_the_package_whose_code_read_the_table(install: Install, run: Run, tmp_path: Path) -> None:
+    """Kagemusha cannot know what that code read, so it says whose it is; and `verify` shows it."""
+    install("reader", READER, reader="reader:Reader")
+    (tmp_path / "t.csv").write_text("a\n" + "x\ny\n" * 50)
+    (tmp_path / "t.toml").write_text('version = 1\n[columns.a]\nkind = "category"\ncategories = ["x", "y"]\n')
+    made = run("synth", "t.csv", "-s", "t.toml", "-m", "reader", "--out", "theirs")
+    assert "reader 0.1.0" in made.stdout
+    told = json.loads((tmp_path / "theirs" / "certificate.json").read_text())
+    assert told["method"]["package"] == "reader 0.1.0"
+    assert any(
+        "reader 0.1.0" in s and "its reading of the table was not checked" in s.replace("\n", " ")
+        for s in told["assumptions"]
+    )
+    assert "not checked" in (tmp_path / "theirs" / "certificate.html").read_text()
+    verified = run("verify", "theirs").stdout
+    assert "reader 0.1.0" in verified
+    assert "not checked" in verified
+    run(
+        "synth", "t.csv", "-s", "t.toml", "-m", "independent", "--out", "ours", "--dataset", "b", "--ledger", "other.db"
+    )
+    ours = json.loads((tmp_path / "ours" / "certificate.json").read_text())
+    assert "package" not in ours["method"]
+    assert "not checked" not in run("verify", "ours").stdout
+
+
+def test_a_package_cannot_be_taken_off_a_certificate_by_half(install: Install, run: Run, tmp_path: Path) -> None:
+    """The sentence goes with the field: `verify` asks for it."""
+    install("reader", READER, reader="reader:Reader")
+    model = kg.fit(
+        "reader", pd.DataFrame({"a": ["x", "y"] * 50}), 1.0, schema=kg.Schema([kg.Category("a", categories=("x", "y"))])
+    )
+    certificate = replace(
+        model.certificate, assumptions=[s for s in model.certificate.assumptions if "reader" not in s]
+    )
+    (tmp_path / "c.json").write_text(certificate.to_json())
+    assert not all(check.passed for check in kg.verify(tmp_path / "c.json"))
+    (tmp_path / "c.json").write_text(model.certificate.to_json())
+    assert all(check.passed for check in kg.verify(tmp_path / "c.json"))
+
+
+def test_classes_that_were_never_installed_are_foreign_too() -> None:
+    assert package_of(Kage) is None
+    assert "no installed package" in (package_of(type("Mine", (Kage,), {"__module__": "my_notebook"})) or "")
+    assert (package_of(type("Theirs", (Kage,), {"__module__": "numpy.thing"})) or "").startswith("numpy ")
 
 
 def test_a_name_of_ours_is_never_theirs(install: Install) -> None:

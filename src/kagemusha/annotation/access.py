@@ -19,7 +19,9 @@ from kagemusha.errors import UsageError
 COOKIE = "kagemusha"
 MOST_NAME = 60
 TRIES, WINDOW = 10, 60.0
-"""Wrong tokens that are heard within so many seconds; further ones are not even looked at."""
+"""Wrong tokens of one client that are answered as such within so many seconds; after that it is told to wait."""
+MOST_CLIENTS = 1_000
+"""Clients whose wrong tokens are remembered."""
 
 
 def token_of(folder: Path) -> str:
@@ -37,23 +39,28 @@ class Access:
 
     def __init__(self, token: str) -> None:
         self._token = token
-        self._wrong: deque[float] = deque()
+        self._wrong: dict[str, deque[float]] = {}
 
-    def admits(self, token: str) -> bool | None:
-        """Whether the token is right; None where too many wrong ones came lately."""
-        now = time.monotonic()
-        while self._wrong and self._wrong[0] < now - WINDOW:
-            self._wrong.popleft()
-        if len(self._wrong) >= TRIES:
-            return None
+    def admits(self, token: str, client: str = "") -> bool | None:
+        """Whether the token is right; None where this client sent too many wrong ones lately.
+
+        The right one always is: nobody can lock others out, and no one guesses 192 random bits.
+        """
         if _same(token, self._token):
             return True
-        self._wrong.append(now)
+        now = time.monotonic()
+        wrong = self._wrong.pop(client, deque(maxlen=TRIES))
+        self._wrong[client] = wrong  # the newest last
+        if len(self._wrong) > MOST_CLIENTS:
+            del self._wrong[next(iter(self._wrong))]
+        if len(wrong) == TRIES and wrong[0] >= now - WINDOW:
+            return None
+        wrong.append(now)
         return False
 
-    def cookie(self) -> str:
-        """A new session: another one at every sign-in."""
-        session = secrets.token_urlsafe(16)
+    def cookie(self, before: str | None = None) -> str:
+        """A new session; who has one already keeps it, and with it the names used in it."""
+        session = self.session(before) or secrets.token_urlsafe(16)
         return f"{session}.{self._mac('session', session)}"
 
     def session(self, cookie: str | None) -> str | None:

@@ -5,7 +5,6 @@ It knows the store and nothing else: neither the private table nor the ledger ca
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property
@@ -16,31 +15,23 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kagemusha.annotation.access import COOKIE, Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
 from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
+from kagemusha.annotation.guard import Guard
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
+from kagemusha.untrusted import parse_json
 
 STATIC = Path(__file__).parent / "static"
 MOST_BODY = 4096
+TAKEN = "somebody else labels under this name: choose another, or go on in the browser where you began"
 FRESH = 1.0
 """Seconds for which everybody is told the same progress."""
-
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -61,38 +52,14 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
             Route("/api/skip", site.inside(site.skip), methods=["POST"]),
             Route("/api/undo", site.inside(site.undo), methods=["POST"]),
             Route("/api/settle", site.inside(site.settle), methods=["POST"]),
-            Route("/api/progress", site.inside(site.progress), methods=["POST"]),
-            Route("/api/conflicts", site.inside(site.conflicts), methods=["POST"]),
+            Route("/api/progress", site.inside(site.progress, named=False), methods=["POST"]),
+            Route("/api/conflicts", site.inside(site.conflicts, named=False), methods=["POST"]),
             Route("/export/{form}", site.export),
             Route("/favicon.ico", nothing),
         ]
     )
-    app.add_middleware(_Guard, hosts=hosts)
+    app.add_middleware(Guard, hosts=hosts)
     return app
-
-
-class _Guard:
-    """Answers to known host names alone, and puts our headers on every response."""
-
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
-        self._app, self._hosts = app, {host.encode("latin-1") for host in hosts}
-        self._headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
-            await send(message)
-
-        given = [value for name, value in scope["headers"] if name == b"host"]
-        known = len(given) == 1 and given[0] in self._hosts
-        await (self._app if known else _stranger)(scope, receive, guarded)
-
-
-_stranger = PlainTextResponse("unknown host", 421)
 
 
 async def static(request: Request) -> Response:
@@ -117,6 +84,7 @@ class _Site:
         pages = Environment(
             loader=PackageLoader("kagemusha.annotation", "static"), autoescape=True, undefined=StrictUndefined
         )
+        self._names: dict[str, str] = {}
         self._lock, self._told = Lock(), (-FRESH, dict[str, Any]())
         self._pages = {name: pages.get_template(f"{name}.html") for name in ("annotate", "settle")}
 
@@ -127,13 +95,20 @@ class _Site:
 
     async def enter(self, request: Request) -> Response:
         """The link with the token: a cookie, and on to the page."""
-        admitted = self._access.admits(request.query_params.get("token", ""))
+        client = "" if request.client is None else request.client.host
+        admitted = self._access.admits(request.query_params.get("token", ""), client)
         if admitted is None:
             return PlainTextResponse("too many wrong tokens; wait a minute", 429)
         if not admitted:
             return PlainTextResponse("this link is not right: use the one that `kagemusha annotate` printed", 403)
         response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, self._access.cookie(), httponly=True, samesite="strict", max_age=30 * 86400)
+        response.set_cookie(
+            COOKIE,
+            self._access.cookie(request.cookies.get(COOKIE)),
+            httponly=True,
+            samesite="strict",
+            max_age=30 * 86400,
+        )
         return response
 
     async def page(self, request: Request) -> Response:
@@ -157,23 +132,40 @@ class _Site:
         )
         return Response(html, media_type="text/html")
 
-    def inside(self, handler: Callable[[dict[str, Any]], Any]) -> Handler:
-        """A route for our own page alone: cookie, CSRF secret, a small JSON body; mistakes are one line."""
+    def _owns(self, session: str, who: str) -> bool:
+        """Whether this session may speak under a name; what was looked up once stays so."""
+        if self._names.get(who) != session:
+            if not self._store.owns(session, who):
+                return False
+            self._names[who] = session
+        return True
+
+    def inside(self, handler: Callable[[dict[str, Any]], Any], *, named: bool = True) -> Handler:
+        """A route for our own page alone: cookie, CSRF secret, a small JSON body; mistakes are one line.
+
+        Where it is `named`, the body says who acts, and the name must be one of this session's.
+        """
 
         async def answer(request: Request) -> Response:
             session = self._access.session(request.cookies.get(COOKIE))
             if session is None or not self._access.sent_by_our_page(session, request.headers.get("x-csrf")):
                 return JSONResponse({"error": "not signed in; open the link again"}, 403)
             sent = b""
-            async for part in request.stream():  # whatever length it announces
-                sent += part
-                if len(sent) > MOST_BODY:
-                    return JSONResponse({"error": "too long"}, 413)
             try:
-                body = json.loads(sent)
+                async for part in request.stream():  # whatever length it announces
+                    sent += part
+                    if len(sent) > MOST_BODY:
+                        return JSONResponse({"error": "too long"}, 413)
+                body = parse_json(sent)
                 if not isinstance(body, dict):
                     raise UsageError("a JSON object is needed")
+                if named:
+                    body["who"] = checked_name(body.get("who"))
+                    if not await run_in_threadpool(self._owns, session, body["who"]):
+                        return JSONResponse({"error": TAKEN}, 409)
                 return JSONResponse(await run_in_threadpool(handler, body))
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody is there to read it
             except UsageError as error:
                 return JSONResponse({"error": str(error)}, 400)
             except ValueError:
@@ -183,29 +175,29 @@ class _Site:
 
     def next(self, body: dict[str, Any]) -> dict[str, Any]:
         """The next record."""
-        return {"task": _task(self._store.next(checked_name(body.get("who"))))}
+        return {"task": _task(self._store.next(body["who"]))}
 
     def label(self, body: dict[str, Any]) -> dict[str, Any]:
         """Keep a label; the next record comes with the acknowledgement."""
-        who = checked_name(body.get("who"))
+        who = body["who"]
         return {"task": _task(self._store.label_and_next(_number(body, "task"), who, self._answer(body), _key(body)))}
 
     def skip(self, body: dict[str, Any]) -> dict[str, Any]:
         """Pass."""
-        who = checked_name(body.get("who"))
+        who = body["who"]
         self._store.skip(_number(body, "task"), who)
         return {"task": _task(self._store.next(who))}
 
     def undo(self, body: dict[str, Any]) -> dict[str, Any]:
         """The last label back."""
-        task = self._store.undo(checked_name(body.get("who")))
+        task = self._store.undo(body["who"])
         if task is None:
             raise UsageError("there is nothing to undo")
         return {"task": _task(task)}
 
     def settle(self, body: dict[str, Any]) -> dict[str, Any]:
         """One answer that stands."""
-        self._store.settle(_number(body, "task"), checked_name(body.get("who")), self._answer(body), _key(body))
+        self._store.settle(_number(body, "task"), body["who"], self._answer(body), _key(body))
         return {"settled": True}
 
     def progress(self, _: dict[str, Any]) -> dict[str, Any]:

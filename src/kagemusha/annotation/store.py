@@ -114,6 +114,13 @@ class Store(StoreFile):
 
     # the people's side
 
+    def owns(self, session: str, who: str) -> bool:
+        """Whether a name belongs to this session; it is the session's that used it first."""
+        with self._transaction() as database:
+            database.execute("INSERT OR IGNORE INTO names VALUES (?, ?)", (who, session))
+            found = database.execute("SELECT session FROM names WHERE who = ?", (who,)).fetchone()
+        return bool(found["session"] == session)
+
     def next(self, who: str) -> Task | None:
         """The next question for somebody, who keeps it for a while; None while there is none, or when all labels are in."""
         with self._transaction(durable=False) as database:

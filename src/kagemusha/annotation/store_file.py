@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS labels (
 DROP INDEX IF EXISTS once;
 CREATE UNIQUE INDEX IF NOT EXISTS once_each ON labels (task, who) WHERE undone = 0 AND final = 0;
 CREATE INDEX IF NOT EXISTS of_task ON labels (task) WHERE undone = 0;
+CREATE TABLE IF NOT EXISTS names (who TEXT PRIMARY KEY, session TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS skipped (task INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (task, who));
 """
 

@@ -28,6 +28,8 @@ from kagemusha.synthesizers.protocol import Synthesizer
 class ScratchLedger:
     """Answers of one run in memory."""
 
+    path = ":memory:"
+
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._answers: dict[tuple[str, str], bytes] = {}

@@ -93,6 +93,8 @@ class Certificate:
     """Head of the ledger's chain of changes when the release was closed; None for a ledger in memory."""
     unit_column: str | None = None
     """The column whose values tell persons apart; None where every row stands for one, or a bound is known."""
+    package: str | None = None
+    """The package, with its version, whose code the method is; None for our own."""
     format: str = FORMAT
 
     def __repr__(self) -> str:
@@ -119,7 +121,13 @@ class Certificate:
         floating = sentences.FLOATING if self._is_trained else ()
         generated = sentences.GENERATED if any(isinstance(e, GenerationEvent) for e in self.events) else ()
         whom = scope(self.format, self.promised.rows, self.unit_column)
-        return (*declared, *sentences.TRUST, *whom, *floating, *generated)
+        foreign = () if self.package is None else (s.format(package=self.package) for s in sentences.FOREIGN)
+        return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
+
+    @property
+    def added(self) -> list[str]:
+        """The other sentences: of the method, of the schema, or of the publisher's own."""
+        return [sentence for sentence in self.assumptions if sentence not in self.required_assumptions]
 
     @property
     def _is_trained(self) -> bool:
@@ -174,15 +182,14 @@ class Certificate:
 
     def to_json(self) -> str:
         """The canonical text; its last field is the SHA-256 of the text without that field."""
-        body = self._body()
-        digest = hashlib.sha256(canonical(body).encode()).hexdigest()
-        return canonical({**body, "digest": digest})
+        return with_digest(canonical(self.body()))[0]
 
     def digest(self) -> str:
         """SHA-256 over everything but the digest itself."""
-        return str(json.loads(self.to_json())["digest"])
+        return with_digest(canonical(self.body()))[1]
 
-    def _body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
+        """All fields but the digest, as plain data."""
         promised = self.promised
         first, old = self.format == FIRST_FORMAT, self.format != FORMAT
         unit = {"rows": promised.rows, "column": self.unit_column}
@@ -206,7 +213,12 @@ class Certificate:
                 "accounting": str(self.accounting),
                 "broken because": self.broken_because,
             },
-            "method": {"name": self.method, "parameters": dict(self.parameters), "adaptive": self.adaptive},
+            "method": {
+                "name": self.method,
+                "parameters": dict(self.parameters),
+                "adaptive": self.adaptive,
+                **({} if self.package is None else {"package": self.package}),
+            },
             "events": [event.to_json() for event in self.events],
             "totals": {
                 "at delta": promised.delta if promised.delta > 0 else 1e-9,
@@ -239,7 +251,8 @@ class Certificate:
                 method=_of(str, data["method"]["name"]),
                 parameters=_of(dict, data["method"]["parameters"]),
                 adaptive=_of(bool, data["method"]["adaptive"]),
-                events=tuple(event_from_json(event) for event in data["events"]),
+                package=_of(str, data["method"]["package"]) if "package" in data["method"] else None,
+                events=_events_from_json(data["events"]),
                 simulated=data["noise"] == "simulated",
                 schema_digest=_of(str, data["schema digest"]),
                 dataset=_of(str, data["data set"]),
@@ -256,6 +269,24 @@ class Certificate:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, UsageError) as error:
             raise VerifyError(f"certificate: not readable ({type(error).__name__}: {error})") from None
+
+
+def with_digest(body: str) -> tuple[str, str]:
+    """The canonical text of a certificate from that of its body, and the digest that was added as its last field."""
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return body.removesuffix("\n}\n") + f',\n "digest": "{digest}"\n}}\n', digest
+
+
+def _events_from_json(listed: Any) -> tuple[Event, ...]:
+    """Events that say the same become one object: a certificate may hold a hundred thousand of them."""
+    known: dict[str, Event] = {}
+    found = []
+    for data in listed:
+        text = json.dumps(data)
+        if text not in known:
+            known[text] = event_from_json(data)
+        found.append(known[text])
+    return tuple(found)
 
 
 def canonical(data: Mapping[str, Any]) -> str:

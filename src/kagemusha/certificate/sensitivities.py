@@ -52,7 +52,10 @@ FACTS: Mapping[str, tuple[str, ...]] = {
 }
 """Every kind of query there is, and the facts it states."""
 
-COUNTED = frozenset(FACTS) - {"weighted-l1-error", "cell-lengths", "record-sums", "gradients"}
+COUNTED = {
+    *("counts", "values", "weighted-counts", "broken-rules", "interaction", "first-moments", "cross-moments"),
+    *("generated-rows", *_SCORES.values()),
+}
 """Kinds whose answer follows from counts; any other reads the codes of all rows."""
 
 _OLD_WORDS = (
@@ -81,7 +84,7 @@ def reads_records(certificate: Certificate) -> bool:
 
 def wrong_sensitivities(certificate: Certificate, schema: Schema | None) -> list[str]:
     """Which events say another sensitivity than their query has, and why; `schema` if it is the certified one."""
-    judged = ((event, _wrong(event, certificate, schema)) for event in certificate.events)
+    judged = ((event, _wrong(event, certificate, schema)) for event in dict.fromkeys(certificate.events))
     return [f"{event.what}: {why}" for event, why in judged if why]
 
 

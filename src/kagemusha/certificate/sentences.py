@@ -38,6 +38,11 @@ KNOWS = (
     "that another ledger was used for them, it cannot know.",
 )
 
+FOREIGN = (
+    "Method: it is code of the package {package}, not of Kagemusha. Its answers were charged as the events say; its reading of the "
+    "table was not checked, and code of a package can read a table without asking.",
+)
+
 GENERATED = (
     "Generation: the rows are draws from a normal distribution that nobody saw, made in whole numbers on a lattice of 2⁻⁵⁶; the "
     "chance that rounding changed any of them is part of δ. Eigenvectors were computed in doubles and are taken to be right to 2⁻⁴⁰.",
@@ -57,6 +62,21 @@ WEIGHTED = (
     "random. A weight counts as part of its own record alone: where weights were adjusted to the sample (raking, "
     "post-stratification), one person's answers also moved the weights of others, and that is not covered.",
 )
+
+
+SAFE = (
+    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
+    "apostrophes) are written with one apostrophe more before them; plain numbers are not."
+)
+"""Of a table that was written so."""
+
+DRAWN = (
+    "Rows: {rows:,} were drawn from N(μ, Σ) and are all that was released, now or ever; mean μ and covariance Σ were "
+    "written nowhere. That number, the floor of {floor:g} and the {at_least:,} records to which a smaller table is filled "
+    "up with empty ones were declared without looking at the table. Theorem D of "
+    "docs/proofs/gaussian-generation-replace.md then holds for every table: no eigenvalue and no number of records is assumed."
+)
+"""Of rows that were drawn from a distribution nobody saw."""
 
 
 def weighted(schema: Schema) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ from typing import Any
 
 from kagemusha.certificate import sentences
 from kagemusha.certificate.beside import file_checks, released_schema
-from kagemusha.certificate.certificate import FIRST_FORMAT, FORMAT, SECOND_FORMAT, Certificate, canonical
+from kagemusha.certificate.certificate import FIRST_FORMAT, FORMAT, SECOND_FORMAT, Certificate, canonical, with_digest
 from kagemusha.certificate.check import Check as Check
 from kagemusha.certificate.check import all_passed as all_passed
 from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certificate
 from kagemusha.certificate.sensitivities import is_old, wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
-from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, Accounting
 from kagemusha.privacy.events import Event, ExponentialEvent, LaplaceEvent, SampledGaussianEvent
 from kagemusha.privacy.filter import Cost, cost_of, limit_of
 from kagemusha.schema import Schema
@@ -33,8 +34,9 @@ MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
 """Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more
 takes minutes, and no method of ours comes near."""
 
-MOST_RHO, MOST_STEPS = 5_000.0, 10_000_000
-"""The largest ρ and the most sampled steps that are composed: beyond any release, and beyond any memory."""
+MOST_RHO, MOST_STEPS, MOST_WORK = 5_000.0, 1_000_000, 1e7
+"""The largest ρ, the most sampled steps and the most cells of distributions (`PLD.work`) that are composed: beyond any
+release of ours, and with more of them verification would take minutes and gigabytes."""
 
 WRITERS = {FIRST_FORMAT: r"0\.1\.", SECOND_FORMAT: r"0\.1\.", FORMAT: r"(?!0\.[01]\.)"}
 """How the versions begin that write each format. An old format of a later version is a way around later checks."""
@@ -108,7 +110,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
-    computed = parse_json(certificate.to_json())
+    computed = json.loads(json.dumps(certificate.body()))
     return [
         _format_check(certificate),
         _form_check(given, computed),
@@ -118,6 +120,7 @@ def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Sch
         _filter_check(certificate),
         _sensitivity_check(certificate, schema),
         _assumptions_check(certificate),
+        *([] if certificate.package is None else [_package_check(certificate.package)]),
         *([] if schema is None else [_unit_check(certificate, schema)]),
         *([] if schema is None or schema.weight is None else [_weight_check(certificate, schema)]),
     ]
@@ -125,17 +128,19 @@ def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Sch
 
 def _limits_check(certificate: Certificate) -> Check:
     """Composition of hostile events could go on for ever, or fill the memory."""
-    costs = {event.cost_alone for event in certificate.events if event.is_protected}
-    sampled = [e for e in certificate.events if isinstance(e, SampledGaussianEvent)]
+    counted = Counter(certificate.events)
+    costs = {event.cost_alone for event in counted if event.is_protected}
+    sampled = [e for e in counted.elements() if isinstance(e, SampledGaussianEvent)]
     small = (
         len(certificate.events) <= MOST_EVENTS
         and len(costs) <= MOST_COSTS
         and sum(isinstance(cost, LaplaceEvent | ExponentialEvent) for cost in costs) <= MOST_PURE
         and len(sampled) <= MOST_SAMPLED
         and sum(e.steps for e in sampled) <= MOST_STEPS
-        and sum(map(_about_rho, certificate.events)) <= MOST_RHO
+        and sum(times * _about_rho(event) for event, times in counted.items()) <= MOST_RHO
+        and PLD().work(certificate.events) <= MOST_WORK
     )
-    return Check("number of events", small, "can be composed" if small else "more than can be composed")
+    return Check("number of events", small, "can be composed" if small else "too much work to check")
 
 
 def _about_rho(event: Event) -> float:
@@ -149,9 +154,10 @@ def _about_rho(event: Event) -> float:
 
 def _digest_check(path: Path, text: str, given: dict[str, Any]) -> Check:
     body = {key: value for key, value in given.items() if key != "digest"}
-    if given.get("digest") != hashlib.sha256(canonical(body).encode()).hexdigest():
+    written, digest = with_digest(canonical(body))
+    if given.get("digest") != digest:
         return Check(path.name, False, "its content does not match its digest: it was edited")
-    if canonical(given) != text:
+    if written != text:
         return Check(path.name, False, "it is not in the canonical form: it was edited")
     return Check(path.name, True, "content matches its digest")
 
@@ -216,7 +222,10 @@ def _filter_check(certificate: Certificate) -> Check:
         fits = total <= promised.epsilon * (1 + 1e-6) or not all(e.is_protected for e in certificate.events)
         return Check(what, fits, f"the schedule costs ε = {total:.6g} of {promised.epsilon:g}")
     try:
-        spent = sum((cost_of(event, certificate.accounting) for event in certificate.events), Cost(0))
+        spent = Cost(0)
+        for event, times in Counter(certificate.events).items():
+            one = cost_of(event, certificate.accounting)
+            spent += Cost(times * one.units, times * one.delta_units)
     except PrivacyError as error:
         return Check(what, False, str(error))
     share = certificate.parameters.get("delta_share", 0.0)
@@ -238,6 +247,16 @@ def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check
 def _assumptions_check(certificate: Certificate) -> Check:
     missing = len(set(certificate.required_assumptions) - set(certificate.assumptions))
     return Check("assumptions", not missing, f"{missing} are left out or changed" if missing else "are all stated")
+
+
+def _package_check(package: str) -> Check:
+    """Code that is not ours may read what nobody charged."""
+    return Check(
+        "method",
+        True,
+        f"is code of another package ({package}); its reading of the table was not checked",
+        caution=True,
+    )
 
 
 def _unit_check(certificate: Certificate, schema: Schema) -> Check:

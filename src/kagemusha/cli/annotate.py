@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import typer
 from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.errors import DataError, UsageError
+from kagemusha.untrusted import read_regular
 
 DONE = "release"
 
@@ -115,25 +117,19 @@ def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, led
     from kagemusha.annotation.project import run_rounds
     from kagemusha.door import publish
 
-    parent = _Parent()
-    model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy, rested=parent.check)
+    _end_with_the_server()
+    model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy)
     if not (folder / DONE).exists():
         publish(model, folder / DONE, ledger=ledger)
     store.keep(released=True)
 
 
-class _Parent:
-    """Ends this process when the one that started it is gone."""
+def _end_with_the_server() -> None:
+    """Whoever started these rounds holds the other end of our input; when it closes, however that came, they end.
 
-    def __init__(self) -> None:
-        import os
-
-        self._getppid, self._first = os.getppid, os.getppid()
-
-    def check(self) -> None:
-        """Called while waiting for labels."""
-        if self._getppid() != self._first:
-            raise SystemExit(0)
+    At any moment they may: all that was paid and answered is on disk.
+    """
+    threading.Thread(target=lambda: os.read(0, 1) or os._exit(0), daemon=True).start()
 
 
 def _serve(store: Any, folder: Path, port: int) -> None:
@@ -156,7 +152,7 @@ def _serve(store: Any, folder: Path, port: int) -> None:
         hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         worker = subprocess.Popen(
             [sys.executable, "-c", "from kagemusha.cli import main; main()", *sys.argv[1:], "--rounds-only"],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # nothing is ever written: it closes with this process
             stdout=subprocess.DEVNULL,
         )
         token = token_of(folder)
@@ -190,6 +186,6 @@ def _text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return read_regular(path, follow=True).decode("utf-8")
+    except (OSError, ValueError):
         raise DataError(f"{path}: cannot be read as text") from None

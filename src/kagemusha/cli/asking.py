@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 
-from kagemusha.cli.caps import cap_told, settle_cap
+from kagemusha.cli.caps import cap_told
 from kagemusha.cli.options import ledger_path
 from kagemusha.cli.output import plain, say
 from kagemusha.errors import UsageError
@@ -16,6 +16,7 @@ from kagemusha.privacy.unit import Adjacency
 
 if TYPE_CHECKING:
     from kagemusha.certificate.certificate import Certificate
+    from kagemusha.ledger import Cap
     from kagemusha.queries.query import Query
     from kagemusha.schema import Schema
     from kagemusha.sources import Source
@@ -26,12 +27,14 @@ CapOption = Annotated[
     float | None,
     typer.Option(help="The most ε that all releases of this data set may cost together; set before the first one."),
 ]
-DatasetOption = Annotated[
-    str | None, typer.Option(help="Name of the data set in the ledger; by default its path.", show_default=False)
-]
 KeyOption = Annotated[
     str, typer.Option(help="Name of this question; another key asks (and pays) again, with fresh noise.")
 ]
+
+NO_CAP = (
+    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
+    "--cap, such as --cap 3, what all releases of it may cost together"
+)
 
 Z95 = 1.959963984540054
 """Deviations of noise that 95 of 100 answers stay within."""
@@ -58,8 +61,7 @@ class Paid(Generic[Released]):
     answer: Released
     certificate: Certificate
     ledger: str | Path
-    dataset: str
-    policy: str
+    cap: Cap | None
 
     def to_json(self) -> dict[str, Any]:
         """What was paid, for machines."""
@@ -72,7 +74,7 @@ class Paid(Generic[Released]):
             "adjacency": str(promised.adjacency),
             "release": self.certificate.release,
             "ledger": ledger_shown(self.ledger),
-            "cap": cap_told(self.ledger, self.dataset, self.policy),
+            "cap": cap_told(self.cap),
         }
 
     def say(self) -> None:
@@ -97,30 +99,28 @@ def ask(
     data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
 ) -> Paid[Released]:
     """The answer of a question, paid for in the ledger first."""
-    from kagemusha.certificate.verify import MOST_DELTA
-    from kagemusha.ledger.cap import Cap
+    from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
+    from kagemusha.making.caps import find_cap, require_cap_fits, settle_cap
     from kagemusha.privacy.budget import Budget
     from kagemusha.release.asking import ask as answered
-    from kagemusha.release.asking import require_confirmed
+    from kagemusha.release.asking import require_confirmed, require_named, require_promise
 
     budget = Budget(payment.epsilon, payment.delta, Adjacency.named(payment.adjacency))
-    if payment.delta > MOST_DELTA:
-        raise UsageError(f"--delta must be at most {MOST_DELTA:g}, got {payment.delta:g}")
-    if payment.cap is not None and not payment.epsilon <= payment.cap:
-        raise UsageError(f"--cap must be at least --epsilon ({payment.epsilon:g}), got {payment.cap:g}")
+    require_promise(budget)
+    require_cap_fits(payment.cap, payment.epsilon)
     require_confirmed(source.schema)
     where = ledger_path(payment.ledger, data)
-    name = payment.dataset or source.name or data
+    name = require_named(payment.dataset or source.name)
     capped = replace(budget, epsilon=payment.cap or budget.epsilon, rows=source.schema.unit.max_rows)
-    if not settle_cap(where, Cap(name, payment.policy, capped), asked=payment.cap is not None):
-        raise UsageError(
-            "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
-            "--cap, such as --cap 3, what all releases of it may cost together"
-        )
+    if payment.cap is None and not ledger_exists(where):
+        raise UsageError(NO_CAP)
+    book = open_ledger(where, witnesses=witnesses_near([data]))
+    if not settle_cap(book, Cap(name, payment.policy, capped), asked=payment.cap is not None):
+        raise UsageError(NO_CAP)
     found = answered(
-        source, query, budget, declared=declared, ledger=where, dataset=name, policy=payment.policy, key=payment.key
+        source, query, budget, declared=declared, ledger=book, dataset=name, policy=payment.policy, key=payment.key
     )
-    return Paid(found.answer, found.certificate, where, name, payment.policy)
+    return Paid(found.answer, found.certificate, where, find_cap(book, name, payment.policy))
 
 
 def require_free(path: Path | None) -> None:

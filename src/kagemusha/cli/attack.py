@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, Options, check_seed, parse_options
-from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table
+from kagemusha.cli.options import (
+    AdjacencyOption,
+    DatasetOption,
+    Delta,
+    Epsilon,
+    JsonOption,
+    LedgerOption,
+    Options,
+    check_seed,
+    parse_options,
+)
+from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import part
@@ -78,11 +88,13 @@ def attack(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same plays on any number of cores.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write even into a folder that holds a release.")] = False,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attack a method, a release or any program, and see whether anyone can tell who was in the table.
 
-    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing spent. Results are
+    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing spent; the ledger of the table is told first. Results are
     INTERNAL. Exits with 5 if the plays contradict the promise. An attack that fails proves nothing: see also `kagemusha audit`.
     """
     from kagemusha.attacks.campaign import Campaign
@@ -96,6 +108,7 @@ def attack(
     from kagemusha.attacks.threat import COUNTING, PAPER
     from kagemusha.evaluation.report import refuse_beside_release
     from kagemusha.privacy.budget import Budget
+    from kagemusha.release.looks import note_look
 
     check_seed(seed)
     if jobs != -1 and jobs < 1:
@@ -120,6 +133,7 @@ def attack(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
     makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
+    warn(note_look(data, "attack", ledger=ledger, dataset=dataset))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     attacked = []
     try:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, check_seed
-from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table
+from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, check_seed
+from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 from kagemusha.privacy.unit import Adjacency
 
@@ -33,11 +33,13 @@ def compare(
             help="Address of a dask scheduler whose workers fit instead, such as tcp://host:8786.", show_default=False
         ),
     ] = None,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run several methods at several ε and draw error against ε, with error bars.
 
-    These are simulations: they read the real table without a charge, so the results are INTERNAL. Every finished fit is
+    These are simulations: they read the real table without a charge, which its ledger is told first, so the results are INTERNAL. Every finished fit is
     kept; stopped with Ctrl-C, the same command goes on where it was.
     """
     from kagemusha.evaluation.compare import Comparison, run_comparison
@@ -45,6 +47,7 @@ def compare(
     from kagemusha.evaluation.evaluate import INTERNAL
     from kagemusha.evaluation.report import refuse_beside_release
     from kagemusha.privacy.budget import Budget
+    from kagemusha.release.looks import note_look
     from kagemusha.schema import Schema
 
     check_seed(seed)
@@ -61,11 +64,14 @@ def compare(
     )
     refuse_beside_release(out / "comparison.html")
     declared = Schema.load(schema)
+    warn(note_look(real, "compare", ledger=ledger, dataset=dataset))
     # the workers and this command each tidy up by Python's own rule
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with progress_bar(quiet=as_json) as progress:
-            results = run_comparison(comparison, real, declared, out, jobs=jobs, scheduler=scheduler, progress=progress)
+            results = run_comparison(
+                comparison, real.resolve(), declared, out, jobs=jobs, scheduler=scheduler, progress=progress
+            )
     except KeyboardInterrupt:
         kept = len(list((out / "cells").glob("*.json")))
         fail(f"stopped. {kept} of {len(comparison.cells())} fits are kept: the same command goes on from there", 130)

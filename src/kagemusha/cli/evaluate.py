@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kagemusha.cli.options import JsonOption, check_seed
+from kagemusha.cli.options import DatasetOption, JsonOption, LedgerOption, check_seed
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 
@@ -49,11 +49,13 @@ def evaluate(
     learning: Annotated[bool, typer.Option("--learning/--no-learning", help="Train models, or only count.")] = True,
     seed: Annotated[int, typer.Option(help="For sampled sets, splits and training.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write even into a folder that holds a release.")] = False,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a synthetic table with the real one and write a report.
 
-    The report is INTERNAL: it reads real data without a privacy charge. What may be published about quality is in the
+    The report is INTERNAL: it reads real data without a privacy charge, which the ledger of the table is told first. What may be published about quality is in the
     release already (quality.html).
     """
     import numpy as np
@@ -64,6 +66,7 @@ def evaluate(
     from kagemusha.evaluation.report import refuse_beside_release, write_report
     from kagemusha.evaluation.summary import figures, sentences, verdict
     from kagemusha.models.model import load_model
+    from kagemusha.release.looks import note_look
 
     path = out or Path(f"{synthetic.stem}-INTERNAL.html")
     if path.suffix.lower() not in (".html", ".htm"):
@@ -78,6 +81,7 @@ def evaluate(
         refuse_beside_release(path)
     declared = _schema_for(schema, synthetic)
     loaded = load_model(model) if model is not None else None
+    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset))
     with progress_bar(quiet=as_json) as progress:
         found = run(
             real,

@@ -16,17 +16,16 @@ from kagemusha.cli.options import (
     LedgerOption,
     Policy,
     ledger_path,
-    witnesses_near,
 )
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
-from kagemusha.ledger import Book, ledger_exists, open_ledger
+from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
 from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
 from kagemusha.privacy.unit import Adjacency
 
 LIMITS = (
-    "A ledger knows a table by its name and, for a file, by its bytes. It cannot know that the same people stand in another file or "
-    "form (one cell changed, a CSV written as Parquet, a frame in memory), or that another ledger was used for them."
+    "A ledger knows a table by its name and, for a file, by its rows, in whatever order and form. It cannot know that the same people stand "
+    "in another file where one cell was changed, or in a frame in memory, or that another ledger was used for them."
 )
 """What the sums of a ledger rest on."""
 
@@ -56,7 +55,9 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 f"{c['epsilon']:g}",
                 f"{c['delta']:g}",
                 c["adjacency"],
-                (c["rule"] or "first release") + (" (ε = ∞ allowed)" if c["unprotected"] else ""),
+                (c["rule"] or "first release")
+                + (" (ε = ∞ allowed)" if c["unprotected"] else "")
+                + ("" if c["looks"] else " (looks forbidden)"),
                 "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
             ]
             for c in content["caps"]
@@ -140,6 +141,27 @@ def allow_unprotected(
     say(plain(f"{name} (policy {policy}): reads without protection {told}"))
 
 
+@app.command("allow-looks")
+def allow_looks(
+    dataset: Annotated[
+        str, typer.Argument(help="The data set: its name in the ledger, or its file.", show_default=False)
+    ],
+    policy: Policy = "default",
+    forbid: Annotated[bool, typer.Option("--forbid", help="Forbid them.")] = False,
+    ledger: LedgerOption = None,
+) -> None:
+    """Forbid, or allow again, looks whose results stay inside: `evaluate`, `compare` and `attack` read the table as it is.
+
+    They are allowed unless the owner of a data set that has a cap forbids them. Each of them stands in the ledger.
+    """
+    name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
+    where = ledger_path(ledger, dataset)
+    _open(where).close()
+    open_ledger(where).allow_looks(name, policy, allowed=not forbid)
+    result = "are forbidden from now on" if forbid else "are allowed, and stand in the ledger"
+    say(plain(f"{name} (policy {policy}): looks without protection {result}"))
+
+
 @app.command()
 def check(
     data: Beside = None,
@@ -150,6 +172,13 @@ def check(
             help="A copy of the .head file, or a certificate, that may have seen this ledger. May be repeated."
         ),
     ] = None,
+    renew_head: Annotated[
+        bool,
+        typer.Option(
+            "--renew-head",
+            help="Write the .head file anew, where it was lost and this is the newest ledger there is: certificates know.",
+        ),
+    ] = False,
 ) -> None:
     """Check that the ledger is whole and not older than what anyone has seen of it.
 
@@ -157,14 +186,20 @@ def check(
     the .head file where nobody can replace both; `--witness` compares with it.
     """
     from kagemusha.ledger.audit import not_as_told
+    from kagemusha.ledger.chain import head_file
 
     where = ledger_path(ledger, data)
     for path in witness or []:
         if not path.is_file():
             raise LedgerError(f"--witness {path}: no such file")
-    near = witnesses_near(Path(data), where) if data is not None else witnesses_near(where, where)
-    _open(where).close()
-    book = open_ledger(where, read_only=True, witnesses=[*(witness or []), *near])
+    near = witnesses_near([where if data is None else data])
+    _require_there(where)
+    book = open_ledger(where, read_only=True, witnesses=[*(witness or []), *near], headless=renew_head)
+    damage = book.damage()
+    if damage is not None:
+        raise LedgerError(
+            f"ledger {book.path}: the file is damaged ({damage}); put back its last good copy, with its .head file"
+        )
     broken = book.broken_at()
     if broken is not None:
         raise LedgerError(
@@ -173,6 +208,9 @@ def check(
     odd = not_as_told(book)
     if odd:
         raise LedgerError(f"ledger {book.path}: its history tells otherwise of {odd}: it was changed")
+    if renew_head:
+        book.renew_head()
+        say(plain(f"{head_file(book.path)} was written anew"))
     head = book.head
     say(plain(f"{book.path}: whole, {head.number} entries, head {head.digest[:16] or '(none)'}"))
     say(plain(LIMITS))
@@ -242,9 +280,13 @@ def _epsilon(release: ReleaseRecord, units: int) -> str:
     return f"ε = {worth:.3g}"
 
 
-def _open(ledger: str | Path) -> Book:
+def _require_there(ledger: str | Path) -> None:
     if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
+
+
+def _open(ledger: str | Path) -> Book:
+    _require_there(ledger)
     return open_ledger(ledger, read_only=True)
 
 
@@ -261,6 +303,7 @@ def _content(book: Book) -> dict[str, Any]:
                 "adjacency": str(one.budget.unit),
                 "rule": one.rule,
                 "unprotected": one.unprotected,
+                "looks": one.looks,
                 "used": used if math.isfinite(used) else None,
             }
         )

@@ -35,6 +35,9 @@ LedgerOption = Annotated[
         "postgresql://host/database.",
     ),
 ]
+DatasetOption = Annotated[
+    str | None, typer.Option(help="Name of the data set in the ledger; by default its path.", show_default=False)
+]
 TableOption = Annotated[
     str | None,
     typer.Option("--table", help="The table of a database: patients, or schema.patients.", show_default=False),
@@ -82,25 +85,13 @@ def require_csv(kind: str, spreadsheet_safe: bool) -> None:
 
 
 def ledger_path(ledger: str | None, data: str | Path | None) -> str | Path:
-    """The ledger to use for a data set: the one named, else the one beside its file, else the one in this folder."""
+    """The ledger to use for a data set: the one named, else the one beside it."""
+    from kagemusha.ledger.place import default_ledger
     from kagemusha.urls import scheme_of
 
     if ledger is not None:
         return ledger if scheme_of(ledger) else Path(ledger)
-    name = "kagemusha-ledger.db"
-    here = data is None or scheme_of(data) is not None or not Path(data).exists()
-    return Path(name) if here else Path(data or "").resolve().parent / name
-
-
-def witnesses_near(data: str | Path, folder: str | Path, witness: Path | None = None) -> list[Path]:
-    """Files that may have seen the head of a data set's ledger: a witness kept elsewhere, and releases in sight."""
-    from kagemusha.urls import scheme_of
-
-    places = {Path(where).resolve().parent for where in (data, folder) if scheme_of(where) is None}
-    seen = [path for place in sorted(places) if place.is_dir() for path in sorted(place.glob("*/certificate.json"))]
-    if witness is not None and not witness.is_file():
-        raise UsageError(f"--witness {witness}: no such file")
-    return [*([] if witness is None else [witness]), *seen]
+    return default_ledger(data)
 
 
 def parse_options(given: list[str] | None) -> dict[str, Any]:

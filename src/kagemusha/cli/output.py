@@ -26,11 +26,17 @@ def warn(message: str) -> None:
 
 
 def show_bug() -> None:
-    """The traceback of a mistake of ours, for whoever mends it; what a file said in it is shown without effect."""
+    """Where a mistake of ours happened and what kind of error it was, for whoever mends it.
+
+    What the error says is left out, its notes and causes too: libraries quote the values that they stumble over.
+    """
     import traceback
 
-    for line in traceback.format_exc().splitlines():
-        sys.stderr.write(f"{shown(line)}\n")
+    error = sys.exception()
+    sys.stderr.write("kagemusha: this is a mistake of the program. Please report these lines, which quote no value:\n")
+    for frame in traceback.extract_tb(None if error is None else error.__traceback__):
+        sys.stderr.write(f"  {shown(frame.filename)}:{frame.lineno} in {shown(frame.name)}\n")
+    sys.stderr.write(f"{type(error).__name__}\n")
 
 
 def plain(value: object) -> str:

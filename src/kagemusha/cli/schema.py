@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.asking import CapOption, DatasetOption, KeyOption, Payment
-from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, LedgerOption, Policy, TableOption
+from kagemusha.cli.asking import CapOption, KeyOption, Payment
+from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, Policy, TableOption
 from kagemusha.cli.output import plain, say, say_json
 from kagemusha.errors import UsageError
 

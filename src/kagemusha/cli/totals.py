@@ -11,13 +11,21 @@ import typer
 from kagemusha.cli.asking import (
     Z95,
     CapOption,
-    DatasetOption,
     KeyOption,
     Payment,
     ask,
     require_free,
 )
-from kagemusha.cli.options import AdjacencyOption, Delta, JsonOption, LedgerOption, Policy, TableOption, TimeoutOption
+from kagemusha.cli.options import (
+    AdjacencyOption,
+    DatasetOption,
+    Delta,
+    JsonOption,
+    LedgerOption,
+    Policy,
+    TableOption,
+    TimeoutOption,
+)
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 

@@ -7,6 +7,9 @@ import json
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.tables import CAP_COLUMNS
 
+_BEFORE_LOOKS = 9
+"""Fields of a cap before its owner could forbid looks."""
+
 
 def not_as_told(book: Book) -> str | None:
     """What the tables say otherwise than the chain of changes, if anything: they were changed behind its back."""
@@ -17,7 +20,8 @@ def not_as_told(book: Book) -> str | None:
     for (text,) in book.rows("SELECT entry FROM chain ORDER BY number"):
         entry = json.loads(text)
         if entry["what"] == "cap":
-            caps[entry["cap"][0], entry["cap"][1]] = entry["cap"]
+            cap = entry["cap"]
+            caps[cap[0], cap[1]] = [*cap, 1] if len(cap) == _BEFORE_LOOKS else cap
         elif entry["what"] == "release":
             charged.setdefault(entry["release"][0], 0)
         elif entry["what"] == "charge" and entry["release"] in charged:

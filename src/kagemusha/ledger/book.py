@@ -35,6 +35,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _of_policy(policy: str) -> str:
+    """How a command names a policy."""
+    return "" if policy == "default" else f" --policy {shlex.quote(policy)}"
+
+
 class Book(Kept):
     """A ledger over a database that speaks SQL."""
 
@@ -50,7 +55,7 @@ class Book(Kept):
                 )
             before = self._cap(db, cap.dataset, cap.policy)
             if before is not None:
-                cap = replace(cap, unprotected=before.unprotected)
+                cap = replace(cap, unprotected=before.unprotected, looks=before.looks)
                 if cap.rule is None and held:
                     cap = replace(cap, rule=before.rule)
             spend = self._spend(held)
@@ -59,21 +64,32 @@ class Book(Kept):
                     f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spend)}"
                 )
             self._write_cap(db, cap)
+        self._save_head()
 
     def _write_cap(self, db: Database, cap: Cap) -> None:
         row = cap_row(cap, _now())
         for table in ("caps", "cap_changes"):
             instead = REPLACED if table == "caps" else ""
-            db.execute(f"INSERT INTO {table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {instead}", row)
+            db.execute(f"INSERT INTO {table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {instead}", row)
         chain.append(db, "cap", cap=list(row))
 
     def allow_unprotected(self, dataset: str, policy: str, *, allowed: bool = True) -> None:
         """The owner's word on reads without protection under a cap: baselines, simulations, unconfirmed schemas."""
         with self._transaction() as db:
-            cap = self._cap(db, dataset, policy)
-            if cap is None:
-                raise UsageError(f"data set {dataset!r} (policy {policy!r}) has no cap, so nothing forbids such reads")
-            self._write_cap(db, replace(cap, unprotected=allowed))
+            self._write_cap(db, replace(self._require_cap(db, dataset, policy), unprotected=allowed))
+        self._save_head()
+
+    def allow_looks(self, dataset: str, policy: str, *, allowed: bool = True) -> None:
+        """The owner's word on looks at the table whose results stay inside: `evaluate`, `compare`, `attack`."""
+        with self._transaction() as db:
+            self._write_cap(db, replace(self._require_cap(db, dataset, policy), looks=allowed))
+        self._save_head()
+
+    def _require_cap(self, db: Database, dataset: str, policy: str) -> Cap:
+        cap = self._cap(db, dataset, policy)
+        if cap is None:
+            raise UsageError(f"data set {dataset!r} (policy {policy!r}) has no cap, so nothing forbids such reads")
+        return cap
 
     def caps(self) -> list[Cap]:
         """All caps."""
@@ -130,14 +146,26 @@ class Book(Kept):
 
     def _require_allowed(self, db: Database, request: ReleaseRequest, cap: Cap | None) -> None:
         """Under a cap, a read without protection needs the owner's word: it would go round the cap."""
-        if cap is None:
+        if request.inside:
+            self._require_looks_allowed(request)
+        elif cap is None:
             self._require_no_other_policy(db, request)
         elif not cap.unprotected:
-            policy = "" if request.policy == "default" else f" --policy {shlex.quote(request.policy)}"
+            policy = _of_policy(request.policy)
             raise CapReached(
                 f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
                 "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
                 f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
+            )
+
+    def _require_looks_allowed(self, request: ReleaseRequest) -> None:
+        """A look draws from no cap, so the word of any policy's owner counts."""
+        forbidden = [cap for cap in self.caps() if cap.dataset == request.dataset and not cap.looks]
+        for cap in forbidden:
+            raise CapReached(
+                f"data set {cap.dataset!r} (policy {cap.policy!r}): its owner forbids looks without protection, and "
+                f"{request.method!r} is one. To allow them: `kagemusha ledger allow-looks {shlex.quote(cap.dataset)}"
+                f"{_of_policy(cap.policy)}{self._here}`. Nothing was read"
             )
 
     def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:

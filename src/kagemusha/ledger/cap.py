@@ -29,6 +29,8 @@ class Cap:
     rule: CapRule | None = None
     unprotected: bool = False
     """Whether the owner allows reads without protection, which no number could account for."""
+    looks: bool = True
+    """Whether the owner allows looks at the table whose results stay inside: `evaluate`, `compare`, `attack`."""
 
     def __post_init__(self) -> None:
         if not self.budget.delta and self.rule is None:

@@ -51,5 +51,13 @@ class Kept(ABC):
         """Where the chain of changes ends."""
 
     @abstractmethod
+    def damage(self) -> str | None:
+        """What the database's own check of its file finds, if anything."""
+
+    def renew_head(self) -> None:
+        """Give the ledger a new witness, after whoever asks for it has made sure that it is the newest."""
+        self._save_head()
+
+    @abstractmethod
     def broken_at(self) -> int | None:
         """The first entry of the chain that does not follow from the one before, if any."""

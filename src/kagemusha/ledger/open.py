@@ -11,8 +11,17 @@ from kagemusha.ledger.sqlite import SQLiteLedger
 from kagemusha.urls import is_postgres, scheme_of, shown
 
 
-def open_ledger(where: str | Path | None = None, *, read_only: bool = False, witnesses: Sequence[Path] = ()) -> Book:
-    """The ledger at a path or postgresql:// address; without one, a ledger in memory that lasts as long as the process."""
+def open_ledger(
+    where: str | Path | None = None,
+    *,
+    read_only: bool = False,
+    witnesses: Sequence[Path] = (),
+    headless: bool = False,
+) -> Book:
+    """The ledger at a path or postgresql:// address; without one, a ledger in memory that lasts as long as the process.
+
+    The rest is as in `SQLiteLedger`; a server has no head file.
+    """
     if where is None:
         return SQLiteLedger(":memory:")
     if is_postgres(where):
@@ -22,7 +31,7 @@ def open_ledger(where: str | Path | None = None, *, read_only: bool = False, wit
         return PostgresLedger(str(where), read_only=read_only, witnesses=witnesses)
     if scheme_of(where) is not None:
         raise UsageError(f"ledger {shown(str(where))}: a ledger is a file, or in PostgreSQL (postgresql://…)")
-    return SQLiteLedger(where, read_only=read_only, witnesses=witnesses)
+    return SQLiteLedger(where, read_only=read_only, witnesses=witnesses, headless=headless)
 
 
 def ledger_exists(where: str | Path) -> bool:

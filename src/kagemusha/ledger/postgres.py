@@ -17,7 +17,7 @@ from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
 from kagemusha.ledger.tables import TABLES, VERSION
-from kagemusha.urls import shown
+from kagemusha.urls import LOGIN, refused_login, shown
 
 LOCK = 0x6B6167656D757368
 """The number of the lock that a writer holds ("kagemush")."""
@@ -60,6 +60,9 @@ class PostgresLedger(Book):
         """Where the chain of changes ends."""
         found: Head = self._guarded(lambda: chain.read_head(_Database(self._connection())))
         return found
+
+    def damage(self) -> None:
+        """Nothing is asked: the server looks after its files, and its operator has `pg_amcheck`."""
 
     def broken_at(self) -> int | None:
         """The first entry of the chain that does not follow from the one before, if any."""
@@ -165,9 +168,11 @@ class PostgresLedger(Book):
             return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
         if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
             return LedgerError(f"ledger {self.path}: this user may not write to it")
+        if refused_login(error):
+            return LedgerError(f"ledger {self.path}: {LOGIN}")
         if isinstance(error, psycopg.OperationalError):
             return LedgerError(
-                f"ledger {self.path}: the server cannot be reached, refused the login, or the connection was lost. What was "
+                f"ledger {self.path}: the server cannot be reached, or the connection was lost. What was "
                 "charged stays charged; the same command goes on from what was answered"
             )
         return LedgerError(f"ledger {self.path}: cannot be used ({type(error).__name__})")

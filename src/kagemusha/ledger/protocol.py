@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
+from kagemusha.ledger.identity import Identity
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, LaplaceEvent
@@ -39,9 +40,11 @@ class ReleaseRequest:
     """Share of δ set aside for thresholds."""
     schedule: Sequence[Event] = ()
     """The steps, where they are declared beforehand."""
-    fingerprint: str | None = None
-    """Digest of the table, where it has one. Private; no part of the identity: the same release of a table that changed
-    in between is refused."""
+    identity: Identity | None = None
+    """Digests of the table, where it has any; no part of the release's name: the same release of a table that changed in
+    between is refused."""
+    inside: bool = False
+    """Whether it is a look without protection whose results stay inside, and no release: its owner can forbid it."""
 
     @property
     def id(self) -> str:
@@ -131,6 +134,9 @@ class StepRecord:
 
 class Ledger(Protocol):
     """A store of caps, releases and answers. Every method is one durable transaction."""
+
+    path: str
+    """Where it is, as it may be shown."""
 
     def set_cap(self, cap: Cap) -> None:
         """Set or change a cap; refuses one below what is already held."""

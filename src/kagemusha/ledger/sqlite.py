@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
@@ -28,14 +29,17 @@ class SQLiteLedger(Book):
         wait_seconds: float = 10.0,
         read_only: bool = False,
         witnesses: Sequence[Path] = (),
+        headless: bool = False,
     ) -> None:
         """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing.
 
         `witnesses` are files that may have seen this ledger's head (certificates, copies of the head file); one that
-        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked.
+        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked, and must be there
+        once anything is in the ledger; `headless` opens one that has lost it, to be checked and given a new one.
         """
         self.path = str(path)
         self.in_memory = self.path == ":memory:"
+        self._had_no_chain = False
         self._db = sqlite3.connect(":memory:")
         asked = [] if self.in_memory else [chain.head_file(self.path), *witnesses]
         try:
@@ -44,6 +48,8 @@ class SQLiteLedger(Book):
             else:
                 self._open_to_write(wait_seconds)
             chain.require_not_older(self._db, self.path, chain.seen_heads(asked))
+            if not (self.in_memory or headless):
+                self._require_head(read_only)
         except sqlite3.Error as error:
             raise self._trouble(error) from None
         except LedgerError:
@@ -108,10 +114,29 @@ class SQLiteLedger(Book):
         if self._version() < VERSION:
             with self._transaction() as db:
                 if self._version() < VERSION:
-                    upgrade(db)
+                    self._had_no_chain = self._version() < 2
+                    upgrade(db, self._version())
                     chain.make(db)
                     chain.append(db, "upgrade", version=VERSION)
                     db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _require_head(self, read_only: bool) -> None:
+        """The head file is there before anything that counts, so a ledger that has entries and none has lost it."""
+        if chain.seen_heads([chain.head_file(self.path)]):
+            return
+        if self.head.number and not self._had_no_chain:
+            raise LedgerError(
+                f"ledger {self.path}: {chain.head_file(self.path)} is missing or damaged, so an older copy of the ledger could not "
+                "be told from the last one. Put that file back from where the ledger came from. If it is lost and this is the newest "
+                f"ledger there is: `kagemusha ledger check --ledger {shlex.quote(self.path)} --renew-head`. Nothing was spent"
+            )
+        if not read_only:
+            self._save_head()
+
+    def damage(self) -> str | None:
+        """What SQLite's own check of the file finds, if anything."""
+        found = self.rows("PRAGMA integrity_check(1)")
+        return None if found == [("ok",)] else "its pages do not fit together"
 
     def _save_head(self) -> None:
         """Tell the file beside the ledger how far it has come, so that an older copy can be told from it."""

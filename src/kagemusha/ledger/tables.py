@@ -18,7 +18,7 @@ from kagemusha.privacy.filter import UNIT
 from kagemusha.privacy.spend import CapRule
 from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
-VERSION = 2
+VERSION = 3
 """Kept in the file as its user_version; ledgers of the first version have 0."""
 
 TABLES = """
@@ -26,12 +26,14 @@ CREATE TABLE caps (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
     unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT, unprotected INTEGER NOT NULL DEFAULT 0,
+    looks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (dataset, policy)
 );
 CREATE TABLE cap_changes (
     dataset TEXT NOT NULL, policy TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, adjacency TEXT NOT NULL, changed_at TEXT NOT NULL,
-    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT, unprotected INTEGER NOT NULL DEFAULT 0
+    unit_rows INTEGER NOT NULL DEFAULT 1, rule TEXT, unprotected INTEGER NOT NULL DEFAULT 0,
+    looks INTEGER NOT NULL DEFAULT 1
 );
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, policy TEXT NOT NULL,
@@ -50,16 +52,17 @@ CREATE TABLE checkpoints (
     release TEXT NOT NULL, key TEXT NOT NULL, number INTEGER NOT NULL, state BLOB NOT NULL,
     PRIMARY KEY (release, key), FOREIGN KEY (release, key) REFERENCES steps(release, key)
 );
-CREATE TABLE fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL)
+CREATE TABLE fingerprints (release TEXT PRIMARY KEY, fingerprint TEXT NOT NULL);
+CREATE TABLE known_by (release TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (release, digest))
 """
-"""`fingerprints`: which state of its table a release was made from."""
+"""`fingerprints`: which state of its table a release was made from. `known_by`: all digests of it."""
 
 RELEASE_COLUMNS = (
     "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
     "certificate, unit_rows, schedule"
 )
 
-CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule, unprotected"
+CAP_COLUMNS = "dataset, policy, epsilon, delta, adjacency, changed_at, unit_rows, rule, unprotected, looks"
 
 
 REPLACED = "ON CONFLICT (dataset, policy) DO UPDATE SET " + ", ".join(
@@ -68,8 +71,17 @@ REPLACED = "ON CONFLICT (dataset, policy) DO UPDATE SET " + ", ".join(
 """A cap takes the place of the one before."""
 
 
-def upgrade(db: sqlite3.Connection) -> None:
-    """Bring a ledger of the first version up to date; called inside a transaction."""
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Bring an older ledger up to date; called inside a transaction."""
+    if version < 2:
+        _from_first(db)
+    for table in ("caps", "cap_changes"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN looks INTEGER NOT NULL DEFAULT 1")
+    db.execute(TABLES.split(";\n")[-1])
+    db.execute("INSERT INTO known_by SELECT release, fingerprint FROM fingerprints")
+
+
+def _from_first(db: sqlite3.Connection) -> None:
     for table in ("caps", "cap_changes", "releases"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN unit_rows INTEGER NOT NULL DEFAULT 1")
     for table in ("caps", "cap_changes"):
@@ -126,31 +138,34 @@ def release_of(row: tuple[Any, ...]) -> ReleaseRecord:
 
 def require_same_table(db: Any, request: ReleaseRequest) -> None:
     """A retry must find the table as it was: its stored answers are of that one."""
-    if request.fingerprint is None:
+    if request.identity is None:
         return
-    db.execute("INSERT INTO fingerprints VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, request.fingerprint))
+    state = request.identity.state
+    db.execute("INSERT INTO fingerprints VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, state))
     first = db.execute("SELECT fingerprint FROM fingerprints WHERE release = ?", (request.id,)).fetchone()
-    if first[0] != request.fingerprint:
+    if first[0] != state:
         raise UsageError(
             f"data set {request.dataset!r} has changed since release {request.id} was made of it; give another key "
             "(--key) for a release of the table as it is now, at its own price. Nothing was spent"
         )
     query = (
-        "SELECT DISTINCT dataset FROM fingerprints JOIN releases ON releases.id = fingerprints.release "
-        "WHERE fingerprint = ? AND dataset != ? ORDER BY 1"
+        "SELECT DISTINCT dataset FROM known_by JOIN releases ON releases.id = known_by.release "
+        "WHERE digest = ? AND dataset != ? ORDER BY 1"
     )
-    for (other,) in db.execute(query, (request.fingerprint, request.dataset)):
-        raise CapReached(
-            f"data set {request.dataset!r}: this ledger knows the same bytes as {other!r}, and one table has one budget: give "
-            f"it that name (--dataset {shlex.quote(other)}). Nothing was spent"
-        )
+    for digest in (state, *request.identity.same):
+        db.execute("INSERT INTO known_by VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, digest))
+        for (other,) in db.execute(query, (digest, request.dataset)):
+            raise CapReached(
+                f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one budget, in "
+                f"whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
+            )
 
 
 def cap_of(row: tuple[Any, ...]) -> Cap:
     """The cap of one row of `CAP_COLUMNS`."""
-    dataset, policy, epsilon, delta, adjacency, _, rows, rule, unprotected = row
+    dataset, policy, epsilon, delta, adjacency, _, rows, rule, unprotected, looks = row
     budget = Budget(float(epsilon), float(delta), Adjacency(adjacency), rows)
-    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule), bool(unprotected))
+    return Cap(dataset, policy, budget, None if rule is None else CapRule(rule), bool(unprotected), bool(looks))
 
 
 def cap_row(cap: Cap, now: str) -> tuple[Any, ...]:
@@ -158,5 +173,5 @@ def cap_row(cap: Cap, now: str) -> tuple[Any, ...]:
     budget = cap.budget
     return (
         *(cap.dataset, cap.policy, repr(budget.epsilon), repr(budget.delta), str(budget.adjacency), now),
-        *(budget.rows, cap.rule, int(cap.unprotected)),
+        *(budget.rows, cap.rule, int(cap.unprotected), int(cap.looks)),
     )

@@ -1,14 +1,19 @@
-"""The release folder: everything the custodian hands out, written whole or not at all."""
+"""The release folder: everything the custodian hands out, written whole or not at all, by one run at a time."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
+from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory
@@ -17,6 +22,7 @@ from kagemusha.certificate.page import render
 from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
 from kagemusha.files import sha256, write_whole
+from kagemusha.locks import alone
 from kagemusha.models.model import Model
 from kagemusha.models.stream import stream
 from kagemusha.models.table_file import SAFE, write_tables
@@ -25,64 +31,167 @@ from kagemusha.progress import Progress, part, silent
 _PROBE = 1 << 16
 """Bytes written to find out whether anything can be."""
 
+Remember = Callable[[Certificate], None]
 
-def write_bundle(
-    model: Model,
-    folder: Path,
-    *,
-    rows: int | None = None,
-    file_kind: str = "csv",
-    replace: bool = False,
-    extra: Mapping[str, bytes] | None = None,
-    safe: bool = False,
-    signer: SigningKey | None = None,
-    progress: Progress = silent,
-) -> Certificate:
-    """Write table, schema, model, `extra` files and certificate into `folder`; return the certificate bound to them.
 
-    `safe` escapes what a spreadsheet would take for a formula, and has the certificate say so; `signer` signs it all.
+def _nobody(certificate: Certificate) -> None:
+    """Nobody needs to know."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a release is to lie, held by this run alone: see `claimed`."""
+
+    folder: Path
+
+    def write(
+        self,
+        model: Model,
+        *,
+        rows: int | None = None,
+        file_kind: str = "csv",
+        extra: Mapping[str, bytes] | None = None,
+        safe: bool = False,
+        signer: SigningKey | None = None,
+        before: Remember = _nobody,
+        progress: Progress = silent,
+    ) -> Certificate:
+        """Write table, schema, model, `extra` files and certificate; return the certificate bound to them.
+
+        `safe` escapes what a spreadsheet would take for a formula, and has the certificate say so; `signer` signs it all.
+        `before` gets the certificate when everything is written and nothing counts yet: a ledger that is lost at that moment
+        leaves no folder it does not know, and the same command goes on.
+        """
+        if safe:
+            certificate = changed(model.certificate, assumptions=(*model.certificate.assumptions, SAFE))
+            model = changed(model, certificate=certificate)
+        with self._fresh() as fresh:
+            name = f"synthetic.{file_kind}"
+            write_tables(stream(model, rows, progress=part(progress, 0.0, 0.9)), fresh / name, safe=safe)
+            progress("writing", 0.9)
+            model.schema.save(fresh / SCHEMA)
+            model.save(fresh / MODEL)
+            for other, content in (extra or {}).items():
+                (fresh / other).write_bytes(content)
+            released = (name, SCHEMA, MODEL, *(extra or {}))
+            certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
+            _certify(fresh, certificate, signer)
+            before(certificate)
+        return certificate
+
+    def add(
+        self,
+        certificate: Certificate,
+        extra: Mapping[str, bytes],
+        *,
+        signer: SigningKey | None = None,
+        before: Remember = _nobody,
+    ) -> Certificate:
+        """Add files to the release that was written here, and bind them to its certificate; return that.
+
+        Until all of it is done the folder stays the release it was. `before` is as in `write`.
+        """
+        with self._fresh() as fresh:
+            outputs = dict(certificate.outputs or {})
+            for name in outputs:
+                _same_file(self.folder / name, fresh / name)
+            for name, content in extra.items():
+                (fresh / name).write_bytes(content)
+                outputs[name] = hashlib.sha256(content).hexdigest()
+            bound = certificate.with_outputs(outputs)
+            _certify(fresh, bound, signer)
+            before(bound)
+        return bound
+
+    @contextmanager
+    def _fresh(self) -> Iterator[Path]:
+        """A folder beside the wanted one, of this run alone, that takes its place only when everything in it was written."""
+        fresh = _beside(self.folder, "part")
+        try:
+            fresh.mkdir()
+            yield fresh
+            _take_place(fresh, self.folder)
+        except OSError as error:
+            raise OutputError(
+                f"{self.folder}: could not be written ({error.strerror}); nothing was left behind"
+            ) from None
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[Place]:
+    """Hold the place of a release against every other run, and find out whether it can be written there.
+
+    Meant to be asked for before anything is spent: whoever comes second gets an `OutputError` that says so. What runs that were
+    killed have left is swept; a release that one of them was about to replace comes back. Whatever was made and not used goes.
     """
-    require_replaceable(folder, replace=replace)
-    if safe:
-        told = changed(model.certificate, assumptions=(*model.certificate.assumptions, SAFE))
-        model = changed(model, certificate=told)
-    with _whole_folder(folder) as fresh:
-        name = f"synthetic.{file_kind}"
-        write_tables(stream(model, rows, progress=part(progress, 0.0, 0.9)), fresh / name, safe=safe)
-        progress("writing", 0.9)
-        model.schema.save(fresh / SCHEMA)
-        model.save(fresh / MODEL)
-        for other, content in (extra or {}).items():
-            (fresh / other).write_bytes(content)
-        released = (name, SCHEMA, MODEL, *(extra or {}))
-        certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
-        _certify(fresh, certificate, signer)
-    return certificate
+    target = folder.resolve()
+    made: list[Path] = []
+    try:
+        with _explained(folder):
+            for place in reversed(target.parents):
+                if not place.is_dir():
+                    place.mkdir()
+                    made.append(place)
+        with ExitStack() as held:
+            with _explained(folder):
+                lock = target.with_name(f".{target.name}.lock")
+                held.enter_context(alone(lock, f"{folder}: another release is being written there; nothing was spent"))
+                _sweep(target)
+                _probe(target)
+            yield Place(target)
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):  # it is not empty if all went well
+                place.rmdir()
 
 
-def add_to_bundle(
-    folder: Path,
-    certificate: Certificate,
-    extra: Mapping[str, bytes],
-    *,
-    signer: SigningKey | None = None,
-    before: Callable[[Certificate], None] = lambda certificate: None,
-) -> Certificate:
-    """Add files to a release that was written already, and bind them to its certificate; return that.
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise OutputError(f"{folder}: cannot be written ({error.strerror}{where}); nothing was spent") from None
 
-    Until all of it is done the folder stays the release it was. `before` is told the new certificate before it counts.
-    """
-    with _whole_folder(folder) as fresh:
-        outputs = dict(certificate.outputs or {})
-        for name in outputs:
-            _same_file(folder / name, fresh / name)
-        for name, content in extra.items():
-            (fresh / name).write_bytes(content)
-            outputs[name] = sha256(fresh / name)
-        told = certificate.with_outputs(outputs)
-        _certify(fresh, told, signer)
-        before(told)
-    return told
+
+def _sweep(target: Path) -> None:
+    """Take away what killed runs have left beside a folder; called by whoever holds its lock, so that no run of it lives."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9]+-[0-9a-f]{{8}}\.(part|old)")
+    left = [entry for entry in target.parent.iterdir() if name.fullmatch(entry.name)]
+    replaced = sorted((entry for entry in left if entry.suffix == ".old"), key=lambda entry: entry.stat().st_mtime_ns)
+    if replaced and not target.exists():
+        replaced[-1].rename(target)
+    for entry in left:
+        shutil.rmtree(entry, ignore_errors=True)
+
+
+def _probe(target: Path) -> None:
+    """Write something beside a folder, and take it away again; an `OSError` says what stands in the way."""
+    probe = _beside(target, "part")
+    try:
+        probe.mkdir()
+        with (probe / "probe").open("xb") as file:
+            file.write(bytes(_PROBE))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists() and not os.access(target, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    finally:
+        shutil.rmtree(probe, ignore_errors=True)
+
+
+def _beside(target: Path, kind: str) -> Path:
+    """A name that no other run takes: of a part of this folder, or of what it replaces."""
+    return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.{kind}")
+
+
+def write_bundle(model: Model, folder: Path, *, replace: bool = False, **how: Any) -> Certificate:
+    """Write a release without its quality pages; `how` is as in `Place.write`."""
+    with claimed(folder) as place:
+        require_replaceable(folder, replace=replace)
+        return place.write(model, **how)
 
 
 def _certify(folder: Path, certificate: Certificate, signer: SigningKey | None) -> None:
@@ -120,66 +229,12 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
         )
 
 
-def require_writable(folder: Path) -> None:
-    """Find out before anything is spent whether the release could be written: by writing something in its place.
-
-    What is made for that is taken away again. An OutputError says what stands in the way.
-    """
-    target = folder.resolve()
-    part = _part(target)
-    made: list[Path] = []
-    shutil.rmtree(part, ignore_errors=True)  # what a run that was killed has left
-    try:
-        for place in (*reversed(target.parents), part):
-            if not place.is_dir() or place == part:
-                place.mkdir()
-                made.append(place)
-        with (part / "probe").open("xb") as file:
-            made.append(part / "probe")
-            file.write(bytes(_PROBE))
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists() and not os.access(target, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        raise OutputError(f"{folder}: cannot be written ({error.strerror}{where}); nothing was spent") from None
-    finally:
-        for place in reversed(made):
-            with suppress(OSError):
-                place.rmdir() if place.is_dir() else place.unlink()
-
-
-def _part(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.part")
-
-
-@contextmanager
-def _whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside the wanted one that takes its place only when everything in it was written."""
-    folder = folder.resolve()
-    part = _part(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
-        yield part
-        _take_place(part, folder)
-    except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
-        raise OutputError(f"{folder}: could not be written ({error.strerror}); nothing was left behind") from None
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-
-
 def _take_place(part: Path, folder: Path) -> None:
     """Put one folder in the place of another; stopped at any moment, one of the two is there, whole."""
     if not folder.exists():
         part.rename(folder)
         return
-    aside = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = _beside(folder, "old")
     try:
         folder.rename(aside)
         part.rename(folder)

@@ -19,25 +19,43 @@ LEAST_CHANCE = 1e-9
 """A release with its noise in it is called one without it this often, at most."""
 
 
-def chance_of_so_little(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
-    """The probability that noise of the stated deviations shows as little as here; 1 where nothing can be told.
+def chi_squared(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
+    """The probability that Gaussian noise of the stated deviations shows as little as here; 1 where nothing can be told.
 
-    For Gaussian noise on integers. Counts and interactions are looked at apart, since one may be there and the other not.
+    Counts and interactions are looked at apart, since one may be there and the other not.
     """
-    families = [[*_between_sums(measurements)], [_of_interaction(one) for one in interactions]]
-    chances = [_chance(family) for family in families]
-    return min(1.0, len(chances) * min(chances))
-
-
-def _chance(terms: Sequence[tuple[float, int, float]]) -> float:
     from scipy.special import gammainc
 
-    freedom = sum(of for _, of, _ in terms)
-    if not freedom:
-        return 1.0
-    # half a unit more in each direction, because integers may agree exactly
-    seen = math.sqrt(sum(one for one, _, _ in terms)) + math.sqrt(sum(of * (step / 2) ** 2 for _, of, step in terms))
-    return float(gammainc(freedom / 2, seen**2 / 2))
+    return _least([(float(gammainc(of / 2, seen**2 / 2)), of) for seen, of in _seen(measurements, interactions)])
+
+
+def any_shape(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
+    """A bound on that probability for noise of any log-concave law, such as Laplace noise.
+
+    Such a law of deviation 1, or a sum of such, has no density above 1. Of independent ones, a projection onto k dimensions
+    has none above 2^(k/2) (Livshyts, Paouris and Pivovarov 2016), so a ball of radius r holds at most that times its volume.
+    """
+    bounds = []
+    for seen, of in _seen(measurements, interactions):
+        log = of / 2 * math.log(2 * math.pi) + of * math.log(seen) - math.lgamma(of / 2 + 1) if seen else -math.inf
+        bounds.append((math.exp(min(0.0, log)), of))
+    return _least(bounds)
+
+
+def _least(chances: Sequence[tuple[float, int]]) -> float:
+    """The smallest of several chances, times how many were looked at."""
+    told = [chance for chance, freedom in chances if freedom]
+    return min(1.0, len(told) * min(told)) if told else 1.0
+
+
+def _seen(
+    measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]
+) -> Iterator[tuple[float, int]]:
+    """How much noise is seen in counts, and in interactions: its length in deviations, and degrees of freedom."""
+    for terms in ([*_between_sums(measurements)], [_of_interaction(one) for one in interactions]):
+        # half a unit more in each direction, because integers may agree exactly
+        exact = math.sqrt(sum(of * (step / 2) ** 2 for _, of, step in terms))
+        yield math.sqrt(sum(one for one, _, _ in terms)) + exact, sum(of for _, of, _ in terms)
 
 
 def _between_sums(measurements: Sequence[NoisyMarginal]) -> Iterator[tuple[float, int, float]]:

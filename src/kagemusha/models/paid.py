@@ -12,10 +12,11 @@ import numpy as np
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.sensitivities import is_old
+from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.model import Model
 from kagemusha.models.rows import RowsGenerator
 from kagemusha.privacy.events import Event, GaussianEvent, GenerationEvent, LaplaceEvent
-from kagemusha.queries.interactions import GroupedError
+from kagemusha.queries.interactions import GroupedError, NoisyInteraction
 from kagemusha.queries.query import Counts, Query, label
 
 WHAT = "numbers inside the model"
@@ -40,11 +41,20 @@ def paid_check(model: Model, certificate: Certificate) -> Check:
         found = _matching([event for event in left[place] if _answers(event, query)], sigma, unit)
         if not found:
             return Check(WHAT, False, f"no event pays for {query.what} with this noise")
-        left[place] = [event for event in left[place] if all(event is not one for one in found)]
+        for event in found:
+            left[place].remove(event)
     for event in (event for events in left.values() for event in events):
         if _belongs(event, discovered="discovered" in certificate.parameters):
             return Check(WHAT, False, f"an event released {event.what}, which the model does not hold")
     return Check(WHAT, True, "were all paid for, with the noise that the events say")
+
+
+def bell_shaped(model: Model, certificate: Certificate) -> tuple[list[NoisyMarginal], list[NoisyInteraction]]:
+    """The counts and interactions of a model into which nothing but Gaussian noise went, by what their events say."""
+    words = is_old(certificate)
+    other = {_place_of(event) for event in certificate.events if isinstance(event, LaplaceEvent)}
+    counts = [m for m in model.measurements if _place(Counts(model.domain, m.clique), words=words) not in other]
+    return counts, [one for one in model.interactions if _place(one.query, words=words) not in other]
 
 
 def _released(model: Model) -> Iterator[tuple[Query[object], float, float]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.check import Check
+from kagemusha.certificate.sentences import SAFE as SAFE
 from kagemusha.errors import OutputError
 from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, open_regular
@@ -27,12 +28,6 @@ _MOST_HEADER = 1 << 22
 
 BATCH = 122_880
 """Rows handed to the writer at a time: those of one row group of its Parquet files."""
-
-SAFE = (
-    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
-    "apostrophes) are written with one apostrophe more before them; plain numbers are not."
-)
-"""What a certificate says of a table written so."""
 
 
 @dataclass(frozen=True)

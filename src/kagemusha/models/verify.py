@@ -10,18 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kagemusha.certificate import sentences
+from kagemusha.certificate.beside import released_schema
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check, all_passed
 from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATURE, TABLES, Inventory
+from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.signature import Signed, Standing, Trust, judge
 from kagemusha.certificate.verify import certificate_checks, open_certificate
+from kagemusha.encoding.travels import travels
 from kagemusha.errors import DataError, SignatureError, VerifyError
 from kagemusha.models.drawn import drawn_check
 from kagemusha.models.model import Model, load_model
-from kagemusha.models.noise_shows import LEAST_CHANCE, chance_of_so_little
-from kagemusha.models.paid import paid_check
-from kagemusha.models.table_file import SAFE, table_check
-from kagemusha.privacy.events import LaplaceEvent
+from kagemusha.models.noise_shows import LEAST_CHANCE, any_shape, chi_squared
+from kagemusha.models.paid import bell_shaped, paid_check
+from kagemusha.models.table_file import table_check
+from kagemusha.privacy.events import GenerationEvent
+from kagemusha.schema import Schema
 
 NOBODY = Trust()
 
@@ -83,6 +88,8 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
     opened = open_certificate(path / CERTIFICATE if path.is_dir() else path)
     certificate, inventory = opened.certificate, opened.inventory
     checks = certificate_checks(opened)
+    if all_passed(checks):
+        checks.append(_words_check(certificate, released_schema(inventory, certificate)))
     if all_passed(checks) and certificate.outputs:
         checks.append(_whole_check(certificate))
     if all_passed(checks) and MODEL in inventory.files:
@@ -93,6 +100,22 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
     elif signed.standing is not Standing.UNSIGNED:
         checks.append(Check(SIGNATURE, True, "covers exactly these files"))
     return Verdict(opened.path, certificate, opened.digest, checks, signed, demanded)
+
+
+def _words_check(certificate: Certificate, schema: Schema | None) -> Check:
+    """Sentences that this program would not write for such a release are the publisher's own, and nothing vouches for them."""
+    ours = {*certificate.required_assumptions, sentences.SAFE}
+    drawn = (event for event in certificate.events if isinstance(event, GenerationEvent))
+    ours |= {sentences.DRAWN.format(rows=e.rows, floor=e.floor, at_least=e.at_least) for e in drawn}
+    if schema is not None:
+        records, discovered = reads_records(certificate), "discovered" in certificate.parameters
+        ours |= {*sentences.weighted(schema), *schema.vouchers()}
+        ours.add(travels(schema, records=records, discovered=discovered))
+    own = [sentence for sentence in certificate.assumptions if sentence not in ours]
+    if not own:
+        return Check("words", True, "are those that this program writes for such a release")
+    quoted = "; ".join(f"“{sentence[:200]}”" for sentence in own[:3]) + ("; …" if len(own) > 3 else "")
+    return Check("words", True, f"the publisher's own, which nothing here vouches for: {quoted}", caution=True)
 
 
 def _whole_check(certificate: Certificate) -> Check:
@@ -115,7 +138,7 @@ def model_checks(inventory: Inventory, certificate: Certificate) -> list[Check]:
     for name in (name for name in TABLES if name in inventory.files):
         checks.append(table_check(inventory.folder / name, model.schema))
         if checks[-1].passed:
-            checks.append(drawn_check(inventory.folder / name, model, safe=SAFE in certificate.assumptions))
+            checks.append(drawn_check(inventory.folder / name, model, safe=sentences.SAFE in certificate.assumptions))
     return checks
 
 
@@ -133,9 +156,11 @@ def _schema_check(model: Model, certificate: Certificate) -> Check:
 
 def _noise_check(model: Model, certificate: Certificate) -> Check:
     what = "noise"
-    if certificate.broken_because or any(isinstance(e, LaplaceEvent) for e in certificate.events):
-        return Check(what, True, "is not Gaussian, or promises nothing: not looked for in the model")
-    chance = chance_of_so_little(model.measurements, model.interactions)
+    if certificate.broken_because:
+        return Check(what, True, "nothing is promised: not looked for in the model")
+    counts, interactions = bell_shaped(model, certificate)
+    # two looks, each of which may be a false alarm
+    chance = 2 * min(chi_squared(counts, interactions), any_shape(model.measurements, model.interactions))
     if chance < LEAST_CHANCE:
         return Check(what, False, f"the model shows less of it than its events say (chance {chance:.1g})")
     return Check(what, True, "as much as the events say may well be in the model")

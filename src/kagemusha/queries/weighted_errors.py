@@ -49,6 +49,8 @@ class WeightedError(Distances, ReadsRecords[NoisyVector]):
 
     def part(self, columns: Sequence[Codes]) -> IntArray:
         """The weighted marginals of the candidates, one after the other."""
+        if not len(columns[0]):  # rules that weigh, trees say, may not like to be asked about nobody
+            return np.zeros(sum(self.domain.cells(clique) for clique in self.candidates), dtype=np.int64)
         weights = np.clip(self.weigh(columns), 0, UNITS_PER_COUNT)
         tables = [weighted_counts(self.domain, c, columns, weights).ravel() for c in self.candidates]
         return np.concatenate(tables)

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sentences import weighted
+from kagemusha.certificate.verify import MOST_DELTA
 from kagemusha.errors import UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
@@ -30,6 +31,11 @@ Released = TypeVar("Released")
 
 METHOD = "question"
 """What ledgers and certificates call a release that is one answer."""
+
+NAMELESS = (
+    "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says which table it is "
+    "to users who may EXECUTE pg_control_system(), which all may unless somebody took it away"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +77,10 @@ def ask(
     if simulation is not None:
         spent = replace(budget, epsilon=math.inf)
         asked |= {"simulation": "yes", "epsilon": repr(budget.epsilon)}
+    require_promise(spent)
     name = dataset or source.name
-    if name is None and ledger is not None:
-        raise UsageError("a table in memory needs a name under which the ledger knows it: pass dataset='…'")
+    if ledger is not None:
+        require_named(name)
     request = ReleaseRequest(
         dataset=name or "table",
         policy=policy,
@@ -82,7 +89,7 @@ def ask(
         accounting=accounting,
         key=key,
         details=asked,
-        fingerprint=source.fingerprint(),
+        identity=source.identity(),
     )
     book = opened(ledger)
     noise: Noise = simulation or ExactNoise()
@@ -108,6 +115,21 @@ def ask(
         ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
     ).with_assumptions([*weighted(schema), *schema.vouchers()])
     return Answered(answer, certificate)
+
+
+def require_named(name: str | None) -> str:
+    """The name a ledger knows a table by; two tables of one name would share a cap, and their answers."""
+    if name is None:
+        raise UsageError(NAMELESS)
+    return name
+
+
+def require_promise(budget: Budget) -> None:
+    """Refuse a finite budget whose promise `verify` would not accept, before anything is paid for it."""
+    if budget.is_finite and budget.delta > MOST_DELTA:
+        raise UsageError(
+            f"delta (--delta) must be at most {MOST_DELTA:g}, got {budget.delta:g}: `verify` refuses a promise that fails more often"
+        )
 
 
 def opened(ledger: Ledger | str | Path | None) -> Ledger:
@@ -138,7 +160,7 @@ def look(
 ) -> Source:
     """The source itself, after the ledger has been told of a read without protection; under a cap its owner must allow that.
 
-    No fingerprint is kept: looking again after the table was mended is no other release.
+    No digest is kept: looking again after the table was mended is no other release.
     """
     budget = Budget(math.inf, 0.0, rows=source.schema.unit.max_rows)
     request = ReleaseRequest(

@@ -14,7 +14,7 @@ from kagemusha.columns import Real as Real
 from kagemusha.columns import Surrogate as Surrogate
 from kagemusha.schema.domain import Clique as Clique
 from kagemusha.schema.domain import Domain as Domain
-from kagemusha.schema.schema import Fact as Fact
+from kagemusha.schema.fact import Fact as Fact
 from kagemusha.schema.schema import Schema as Schema
 from kagemusha.schema.unit import Unit as Unit
 from kagemusha.schema.weight import Weight as Weight

@@ -14,6 +14,7 @@ an order or a sum with one says nothing. A rule marked `guess` was made up from 
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,10 @@ from kagemusha.errors import SchemaError, UsageError
 from kagemusha.schema import conditions, formulas
 from kagemusha.schema.conditions import Condition, Either, Listed, Not
 from kagemusha.schema.formulas import Formula, Name
+from kagemusha.untrusted import StrangeFileError, read_regular
 
+MOST_LIST = 100 << 20
+"""Bytes of a file of public values."""
 MOST_LINES = 1_000_000
 _IMPLIES = re.compile(r"\s(?:implies)\s|=>|->|→")
 _COMPARES = re.compile(r"<=|>=|==|=|<|>")
@@ -224,12 +228,13 @@ def read_list(name: Any, folder: Path | None, where: str) -> list[list[str]]:
         raise SchemaError(f"{where}: {name!r} can be read only where the schema itself is a file")
     path = folder / name
     try:
-        if path.stat().st_size > 100_000_000:
-            raise SchemaError(f"{where}: {path} is larger than 100 MB")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except (OSError, ValueError, csv.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
+        text = read_regular(path, MOST_LIST, follow=True).decode("utf-8-sig")
+        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    except (OSError, StrangeFileError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"it {error}"
+        raise SchemaError(f"{where}: {path} cannot be read: {why}") from None
+    except (ValueError, csv.Error):
+        why = "it is no CSV in UTF-8"
         raise SchemaError(f"{where}: {path} cannot be read: {why}") from None
     if not lines or len(lines) > MOST_LINES:
         raise SchemaError(f"{where}: {path} has {len(lines):,} lines; 1 to {MOST_LINES:,} are read")

@@ -70,7 +70,7 @@ def _explain(message: str) -> str:
     if message.startswith("Out of Memory"):
         return "too little memory to read the file"
     if "aximum line size" in message:
-        return f"{where or 'a line '}is longer than 2 MB"
+        return f"{where or 'a line '}is longer than 32 MB"
     return "the file is damaged or is not of the format its name says"
 
 

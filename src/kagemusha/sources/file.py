@@ -16,11 +16,13 @@ from kagemusha.columns.values import Plain
 from kagemusha.encoding.derived import formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.sql import WHOSE, Query, codes_query
+from kagemusha.ledger.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
 from kagemusha.sources.engine import shielded
-from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
+from kagemusha.sources.lake import RawTable, full_name, open_files
 from kagemusha.sources.protocol import Source, joined
+from kagemusha.sources.same_rows import identity_of
 from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000
@@ -66,9 +68,9 @@ class FileSource(Source):
         """The full path of the file, or of the pattern; of a table in a database, with its name."""
         return full_name(self._given)
 
-    def fingerprint(self) -> str:
-        """A digest of the files; private."""
-        return fingerprint_of(self._files)
+    def identity(self) -> Identity:
+        """Digests of the files and of their rows; private."""
+        return identity_of(self._files)
 
     @property
     def schema(self) -> Schema:

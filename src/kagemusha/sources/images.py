@@ -1,12 +1,14 @@
 """Pictures as wide tables: a column for each pixel, 0 to 255, and the label where there is one.
 
 The shape is declared, never taken from what one picture happens to be: `kagemusha schema images 28 28 --classes 10` writes the
-schema, and a picture of another shape is refused.
+schema. No pictures are an empty table. In a folder, a picture that cannot be read as one of that shape is a record all the
+same, a black one, as a cell that cannot be read is a missing value: whether there is such a one must not show.
 """
 
 from __future__ import annotations
 
-import zipfile
+import math
+import re
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.schema import Schema
 from kagemusha.schema.images import LABEL, image_shape
 from kagemusha.sources.codes import CodesSource
+from kagemusha.sources.picture_file import picture_of
+from kagemusha.sources.zipped import StrangeArrays, arrays_of
+from kagemusha.urls import scheme_of
 
 
 def is_images(path: Path) -> bool:
@@ -27,7 +32,7 @@ def is_images(path: Path) -> bool:
 
 def holds_pictures(table: Any) -> bool:
     """Whether something that may be a path is one of pictures."""
-    return isinstance(table, str | PathLike) and is_images(Path(table))
+    return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
 def open_images(path: Path, schema: Schema) -> CodesSource:
@@ -43,11 +48,13 @@ def open_images(path: Path, schema: Schema) -> CodesSource:
             "pictures tell no persons apart: each is a person of its own, so the schema's unit has no column"
         )
     x, y = _from_folder(path, shape) if path.is_dir() else _from_npz(path)
+    if x.ndim and not len(x):
+        x, y = np.empty((0, *shape), dtype=np.uint8), np.empty(0, dtype=np.int64)
     if x.ndim == 3:
         x = x[..., None]
     if x.ndim != 4 or x.shape[1:] != shape or x.dtype != np.uint8:
         raise DataError(f"{path}: the schema declares pictures of {' × '.join(map(str, shape))} numbers from 0 to 255")
-    columns = list(x.reshape(len(x), -1).T)
+    columns = list(x.reshape(len(x), math.prod(shape)).T)
     if LABEL in schema.domain:
         if y is None or y.shape != (len(x),) or y.dtype.kind not in "iu":
             raise DataError(f"{path}: the schema declares labels, but there is no array of whole numbers y beside x")
@@ -59,34 +66,27 @@ def open_images(path: Path, schema: Schema) -> CodesSource:
 
 def _from_npz(path: Path) -> tuple[Any, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            for pair in (("x", "y"), ("x_train", "y_train")):
-                if pair[0] in file:
-                    return file[pair[0]], file.get(pair[1])
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        raise DataError(f"{path}: not an .npz file of arrays") from None
+        found = arrays_of(path, ("x", "y", "x_train", "y_train"))
+    except StrangeArrays as error:
+        raise DataError(f"{path}: not an .npz file of arrays: {error}") from None
+    for pair in (("x", "y"), ("x_train", "y_train")):
+        if pair[0] in found:
+            return found[pair[0]], found.get(pair[1])
     raise DataError(f"{path}: no array named x (or x_train) in it")
 
 
 def _from_folder(path: Path, shape: tuple[int, int, int]) -> tuple[Any, Any]:
     try:
-        from matplotlib.image import imread
+        import matplotlib.image  # noqa: F401
     except ImportError:
         raise UsageError("reading PNG files needs matplotlib: pip install 'kagemusha[eval]'") from None
     files = sorted(p for p in path.rglob("*.png") if p.is_file())
-    if not files:
-        raise DataError(f"{path}: no PNG files in it")
-    pictures = np.empty((len(files), *shape), dtype=np.uint8)
+    pictures = np.zeros((len(files), *shape), dtype=np.uint8)
     labels: IntArray = np.zeros(len(files), dtype=np.int64)
     for i, file in enumerate(files):
-        try:
-            raw = np.asarray(imread(file))
-        except (OSError, ValueError, SyntaxError):
-            raise DataError(f"{path}: a file in it is not a PNG picture") from None
-        picture = np.rint(raw * 255) if raw.dtype.kind == "f" else raw
-        picture = picture[..., None] if picture.ndim == 2 else picture[..., : max(shape[2], 1)]
-        if picture.shape != shape:
-            raise DataError(f"{path}: a picture in it is not of the declared {' × '.join(map(str, shape))} numbers")
-        pictures[i] = picture
-        labels[i] = int(file.parent.name) if file.parent != path and file.parent.name.isdigit() else 0
+        picture = picture_of(file, shape)
+        if picture is not None:
+            pictures[i] = picture
+        if file.parent != path and re.fullmatch("[0-9]{1,9}", file.parent.name):
+            labels[i] = int(file.parent.name)
     return pictures, labels

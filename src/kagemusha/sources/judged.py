@@ -20,6 +20,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import check_names, open_frame
 from kagemusha.encoding.rules import holds, with_worked_out
 from kagemusha.errors import SchemaError
+from kagemusha.ledger.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines
@@ -55,9 +56,9 @@ class JudgedSource(Source):
         """That of the table."""
         return None if self._file is None else self._file.name
 
-    def fingerprint(self) -> str | None:
+    def identity(self) -> Identity | None:
         """That of the table; private."""
-        return None if self._file is None else self._file.fingerprint()
+        return None if self._file is None else self._file.identity()
 
     @property
     def schema(self) -> Schema:

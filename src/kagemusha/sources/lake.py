@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
-from urllib.parse import unquote
 
 from kagemusha.columns.parse import quote
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
+from kagemusha.ledger.place import database_file
 from kagemusha.sources.engine import connect, shielded
 from kagemusha.sources.header import stored_as
 from kagemusha.sources.rawfile import file_stamp, open_file
@@ -137,7 +137,7 @@ class DuckTable:
 
 def open_duckdb(url: str, table: str | None) -> DuckTable:
     """The table of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
-    path = Path(unquote(url.partition("://")[2].removeprefix("/")))
+    path = database_file(url)
     stamp = file_stamp(path)
     query = "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != 'main', 1, 2"
     with connect() as connection:

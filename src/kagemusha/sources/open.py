@@ -46,6 +46,11 @@ def located(where: Any, *, table: str | None = None, timeout: float | None = Non
     """What an address stands for: a table of an engine or of a database file; paths and frames stand for themselves."""
     if isinstance(where, SqlTable | DuckTable):
         return where
+    if isinstance(where, str | PathLike) and scheme_of(where) is None:
+        if table is not None or timeout is not None:
+            what = "table=… (--table)" if table is not None else "a statement timeout"
+            raise UsageError(f"{what} is for databases: a file or frame is one table")
+        return where
     if is_spark_frame(where):
         return SparkTable(where, None if table is None else f"spark://#{table}")
     scheme = scheme_of(where)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,18 @@ from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import check_names, column_values, open_frame
 from kagemusha.encoding.sql import DUCK
+from kagemusha.errors import SchemaError
+from kagemusha.ledger.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource, unit_values
-from kagemusha.sources.lake import RawTable, fingerprint_of, full_name, open_files
-from kagemusha.sources.open import is_file_like, located
+from kagemusha.sources.images import holds_pictures, open_images
+from kagemusha.sources.lake import RawTable, full_name, open_files
+from kagemusha.sources.open import is_file_like, located, open_source
 from kagemusha.sources.protocol import Source
+from kagemusha.sources.same_rows import identity_of
 from kagemusha.sources.sql import SqlSource
 from kagemusha.sources.sqltable import SqlTable
 
@@ -72,8 +77,8 @@ class OpenTable(ABC):
     name: str | None = None
     """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
 
-    def fingerprint(self) -> str | None:
-        """A digest of the table that changes when it does, where one is cheap to make; private."""
+    def identity(self) -> Identity | None:
+        """Digests by which a ledger knows the table again, where they are cheap to make; private."""
         return None
 
     @abstractmethod
@@ -129,9 +134,9 @@ class OpenFile(OpenTable):
         check_names(self._files[0].names, schema, shown)
         self.name = full_name(table)
 
-    def fingerprint(self) -> str:
-        """A digest of the files; private."""
-        return fingerprint_of(self._files)
+    def identity(self) -> Identity:
+        """Digests of the files and of their rows; private."""
+        return identity_of(self._files)
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count, grouped by DuckDB in one pass over each file."""
@@ -181,13 +186,13 @@ class OpenSql(OpenTable):
     def __init__(self, table: SqlTable, schema: Schema) -> None:
         self.schema = schema
         self._table = table
-        self.name = table.name
+        self.name = table.known_as
         check_names(table.names, schema, table.name or "the table")
 
-    def fingerprint(self) -> str | None:
-        """A digest of all columns that are named; private."""
+    def identity(self) -> Identity | None:
+        """A digest of all columns that are named, and what the engine says the table is; private."""
         named = {column.name for column in self.schema}
-        return self._table.fingerprint([at for at, name in enumerate(self._table.names) if name in named])
+        return self._table.identity([at for at, name in enumerate(self._table.names) if name in named])
 
     def count_values(self, name: str) -> ValueCounts:
         """Every label with its count, grouped by the engine in one scan."""
@@ -214,6 +219,17 @@ class OpenSql(OpenTable):
     def with_schema(self, schema: Schema) -> Source:
         """The same table, in the same state, behind a closed schema."""
         return SqlSource(self._table, schema)
+
+
+def open_any(where: Any, schema: Schema | None, **place: Any) -> Source | OpenTable:
+    """Whatever holds a table, behind its schema; pictures too, and a table whose schema leaves facts open. A source is one already."""
+    if isinstance(where, Source | OpenTable):
+        return where
+    if schema is None:
+        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
+    if holds_pictures(where):
+        return open_images(Path(where), schema)
+    return open_table(where, schema, **place) if schema.open_facts() else open_source(where, schema, **place)
 
 
 def open_table(where: Any, schema: Schema, **place: Any) -> OpenTable:

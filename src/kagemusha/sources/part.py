@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kagemusha.arrays import Codes, IntArray
+from kagemusha.ledger.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Domain, Schema
 from kagemusha.sources.protocol import Source
@@ -24,9 +25,9 @@ class PartSource(Source):
         """That of the whole table."""
         return self._whole.name
 
-    def fingerprint(self) -> str | None:
+    def identity(self) -> Identity | None:
         """That of the whole table."""
-        return self._whole.fingerprint()
+        return self._whole.identity()
 
     @property
     def schema(self) -> Schema:

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, TypeVar
 from kagemusha.columns.dialects import PostgresDialect
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
+from kagemusha.ledger.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
-from kagemusha.urls import shown
+from kagemusha.urls import LOGIN, refused_login, shown
 
 Result = TypeVar("Result")
 
@@ -84,6 +85,7 @@ class PostgresTable(SqlTable):
         place = self._find(table)
         full = ".".join(map(self.dialect.identifier, place))
         self.name = f"{self._shown}#{'.'.join(place)}"
+        self._known_as, self._numbers = self._who(place)
         self._run(f"LOCK TABLE {full} IN ACCESS SHARE MODE")
         described = self._run(f"SELECT * FROM {full} LIMIT 0")
         self.names = tuple(str(column[0]) for column in described.cursor.description)
@@ -116,6 +118,31 @@ class PostgresTable(SqlTable):
         query = f"SELECT count(*), sum(hashtextextended(ROW({row})::text, 0)::numeric), sum(hashtextextended(ROW({row})::text, 1)::numeric) FROM {self.scan}"
         told = [self.names[at] for at in columns]
         return hashlib.sha256(repr((told, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
+
+    @property
+    def known_as(self) -> str | None:
+        """The server's own number, its database and the table's name: `localhost` and `127.0.0.1` are one server."""
+        return self._known_as
+
+    def identity(self, columns: Sequence[int]) -> Identity | None:
+        """A digest of the rows, and the numbers of server, database and table, which outlast new rows and a new name."""
+        found = super().identity(columns)
+        return found and Identity(found.state, (self._numbers,) if self._numbers else ())
+
+    def _who(self, place: tuple[str, str]) -> tuple[str | None, str | None]:
+        """What the server says of itself: a name for the ledger, and a digest of the numbers that stand for the table."""
+        allowed = "SELECT has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
+        if not self.rows(allowed)[0][0]:
+            return None, None
+        schema, name = map(self.dialect.literal, place)
+        query = (
+            "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system()), d.oid::bigint, d.datname, c.oid::bigint "
+            "FROM pg_catalog.pg_database d, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+            f"WHERE d.datname = current_database() AND n.nspname = {schema} AND c.relname = {name}"
+        )
+        system, database, called, table = self.rows(query)[0]
+        numbers = hashlib.sha256(f"postgresql {system} {database} {table}".encode()).hexdigest()
+        return f"postgresql://{system}/{called}#{'.'.join(place)}", numbers
 
     def close(self) -> None:
         """End the transaction, and with it the snapshot and its lock."""
@@ -176,6 +203,8 @@ class PostgresTable(SqlTable):
         if gone or (state is None and self._link is not None and type(cause).__name__ == "OperationalError"):
             self._lost = True
             return LOST
+        if self._link is None and refused_login(cause):
+            return LOGIN
         if self._link is None:
             return "the server cannot be reached, or the address is not one (postgresql://user@host:port/database)"
         return f"the server could not answer (SQLSTATE {state or 'unknown'})"

@@ -10,6 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.columns.bins import no_codes
+from kagemusha.ledger.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
@@ -40,8 +41,8 @@ class Source(ABC):
         """What the table is known by everywhere, such as the path of its file; None for a table in memory."""
         return None
 
-    def fingerprint(self) -> str | None:
-        """A digest of the table that changes when it does, where one is cheap to make; private."""
+    def identity(self) -> Identity | None:
+        """Digests by which a ledger knows the table again, where they are cheap to make; private."""
         return None
 
     @abstractmethod

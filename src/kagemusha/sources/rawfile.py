@@ -17,6 +17,10 @@ from kagemusha.errors import DataError
 from kagemusha.sources.engine import connect, parquet_reader, pattern, shielded
 from kagemusha.sources.header import csv_header, open_bytes, parquet_header
 from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
+from kagemusha.untrusted import odd_kind
+
+LONGEST = 32 << 20
+"""Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is (docs/trust.md)."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class RawFile:
         return (
             f"read_csv({pattern(path)}, columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = '{self.delimiter}', quote = '\"', escape = '\"', nullstr = '\x01\x02\x03', strict_mode = true, "
-            f"ignore_errors = false, null_padding = false, parallel = {str(parallel).lower()})"
+            f"max_line_size = {LONGEST}, buffer_size = {2 * LONGEST}, ignore_errors = false, null_padding = false, parallel = {str(parallel).lower()})"
         )
 
 
@@ -117,6 +121,9 @@ def file_stamp(path: Path) -> tuple[int, int]:
         raise DataError(f"{path}: there is no such file, or it may not be read")
     if path.is_dir():
         raise DataError(f"{path}: this is a directory, not a table file")
+    kind = odd_kind(status.st_mode)
+    if kind:
+        raise DataError(f"{path}: this is {kind}, not a table file; a table is read more than once")
     if not status.st_size:
         raise DataError(f"{path}: the file is empty")
     return status.st_size, status.st_mtime_ns

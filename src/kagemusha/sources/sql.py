@@ -18,6 +18,7 @@ from kagemusha.columns.pushed import Pushed, person, plain_columns, pushed
 from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names
 from kagemusha.errors import SchemaError
+from kagemusha.ledger.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Schema
@@ -73,17 +74,17 @@ class SqlSource(Source):
         self._table.close()
 
     def __repr__(self) -> str:
-        return f"SqlSource({self.name or '<private>'!r}, {len(self.domain)} columns)"
+        return f"SqlSource({self._table.name or '<private>'!r}, {len(self.domain)} columns)"
 
     @property
     def name(self) -> str | None:
-        """Server, database and table, without credentials."""
-        return self._table.name
+        """What its engine says the table is, whatever the address it was reached by."""
+        return self._table.known_as
 
-    def fingerprint(self) -> str | None:
-        """A digest of the columns that are used; private."""
+    def identity(self) -> Identity | None:
+        """A digest of the columns that are used, and what the engine says the table is; private."""
         used = sorted({*self._at, *(() if self._unit_at is None else (self._unit_at,))})
-        return self._table.fingerprint(used)
+        return self._table.identity(used)
 
     @property
     def schema(self) -> Schema:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kagemusha.columns.dialect import Dialect
 from kagemusha.columns.stored import Stored
+from kagemusha.ledger.identity import Identity
 
 Row = Sequence[Any]
 
@@ -23,7 +24,7 @@ class SqlTable(ABC):
 
     dialect: Dialect
     name: str | None
-    """What the table is known by, without credentials."""
+    """Where the table is, as messages may say it: without credentials."""
     names: tuple[str, ...]
     """Its columns."""
     stored: tuple[Stored, ...]
@@ -46,6 +47,16 @@ class SqlTable(ABC):
     @abstractmethod
     def fingerprint(self, columns: Sequence[int]) -> str | None:
         """A digest of some columns that does not depend on the order of rows; private."""
+
+    @property
+    def known_as(self) -> str | None:
+        """What a ledger calls the table; None where nothing but the address is known, of which there are many for one table."""
+        return self.name
+
+    def identity(self, columns: Sequence[int]) -> Identity | None:
+        """By what a ledger knows the table again; private."""
+        state = self.fingerprint(columns)
+        return None if state is None else Identity(state)
 
     @abstractmethod
     def close(self) -> None:

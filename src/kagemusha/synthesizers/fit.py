@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import travels
-from kagemusha.errors import ModelTooLarge, SchemaError, UndeclaredDomain, UsageError
-from kagemusha.ledger import open_ledger
+from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.models.contradictions import require_consistent
 from kagemusha.models.model import Model
@@ -28,7 +26,8 @@ from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
-from kagemusha.release.asking import require_confirmed
+from kagemusha.release.asking import opened as ledger_of
+from kagemusha.release.asking import require_confirmed, require_named, require_promise
 from kagemusha.release.curator import Curator, require_readable
 from kagemusha.release.discovery import (
     MOST_CATEGORIES,
@@ -40,8 +39,9 @@ from kagemusha.release.discovery import (
     require_readable_open,
 )
 from kagemusha.release.release import Release
-from kagemusha.schema import Schema
-from kagemusha.sources import OpenTable, Source, open_source, open_table
+from kagemusha.schema import Fact, Schema
+from kagemusha.sources import OpenTable, Source, open_any
+from kagemusha.synthesizers.plugins import package_of
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.urls import stays_put
 from kagemusha.version import __version__
@@ -49,21 +49,154 @@ from kagemusha.version import __version__
 FEWEST_CATEGORIES = 8
 
 
-def fit(
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A fit that can be done and may be promised. Nothing of the table was counted for it, and nothing paid."""
+
+    synthesizer: Synthesizer
+    opened: Source | OpenTable
+    budget: Budget
+    request: ReleaseRequest
+    """Without what the ledger knows the table by, which takes a look at the whole of it; its id needs none."""
+    discovery: Mapping[str, Any]
+    most: int
+    """How many categories of a column discovery may find."""
+    derived: Sequence[Fact]
+    simulation: int | None
+
+    def require_readable(self) -> None:
+        """Read the table through once, so that what cannot be read is noticed before it is paid for."""
+        if isinstance(self.opened, OpenTable):
+            require_readable_open(self.opened)
+        else:
+            require_readable(self.opened)
+
+    def carry_out(self, book: Ledger, *, hold: bool = False, progress: Progress = silent) -> Model:
+        """Reserve, charge, read, and build the model. With `hold` the release stays open until its output is written."""
+        synthesizer, opened = self.synthesizer, self.opened
+        request = replace(self.request, identity=opened.identity())
+        noise: Noise = (
+            ExactNoise() if self.simulation is None else SimulatedNoise(np.random.default_rng(self.simulation))
+        )
+        accounting = Accounting(synthesizer.accounting)
+        limit = Filter(self.budget, accounting, delta_share=request.delta_share, schedule=request.schedule)
+        with Release(request, limit, book, noise, hold=hold) as release:
+            if isinstance(opened, OpenTable):
+                progress("discovering categories and bounds", 0.0)
+                finder = Finder(opened, release)
+                curator, source = finder.curator(close_schema(finder, self.discovery["discover"], self.most))
+            else:
+                curator, source = Curator(opened, release), opened
+            if self.derived:
+                facts = ", ".join(map(str, self.derived))
+                curator.unprotected(f"the schema rests on facts taken from the data: {facts}")
+            fitted = synthesizer.build(curator, progress=progress)
+        certificate = Certificate(
+            promised=self.budget,
+            accounting=accounting,
+            method=synthesizer.name,
+            parameters={**synthesizer.parameters(), **self.discovery},
+            events=release.events,
+            simulated=release.simulated,
+            adaptive=synthesizer.adaptive,
+            schema_digest=source.schema.digest(),
+            dataset=Path(request.dataset).name,
+            policy=request.policy,
+            release=release.id,
+            version=__version__,
+            created=datetime.now(UTC).date().isoformat(),
+            unit_column=opened.schema.unit.column,
+            ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
+            package=package_of(type(synthesizer)),
+        ).with_assumptions(
+            [*synthesizer.remarks(source.domain, self.budget), *weighted(source.schema), *source.schema.vouchers()]
+        )
+        if stays_put(opened.name):
+            line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
+            certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
+        return Model(
+            generator=walled(fitted.generator, source.schema),
+            schema=source.schema,
+            certificate=certificate,
+            measurements=tuple(fitted.measurements),
+            trace=tuple(fitted.trace),
+            interactions=tuple(fitted.interactions),
+            scores=fitted.scores,
+            ceilings=dict(fitted.ceilings),
+            expected=fitted.expected,
+            like=source.native_like(),
+        )
+
+
+def plan(
     synthesizer: Synthesizer,
     table: Any,
     budget: Budget,
     *,
     schema: Schema | None = None,
-    ledger: Ledger | str | Path | None = None,
+    named: bool = True,
     dataset: str | None = None,
     policy: str = "default",
     key: str = "",
     simulation: int | None = None,
     allow_derived: bool = False,
     discover: float | None = None,
+) -> Planned:
+    """Everything that `fit` can refuse without a look at the table's rows; with `named`, also a table without a name."""
+    opened = open_any(table, schema)
+    declared = opened.schema
+    synthesizer = synthesizer.aimed(declared)
+    budget = replace(budget, rows=declared.unit.max_rows)
+    if simulation is not None and simulation < 0:
+        raise UsageError(f"simulation (--seed) must be at least 0, got {simulation}")
+    if synthesizer.private and not budget.is_finite:
+        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
+    derived = require_confirmed(declared, allowed=allow_derived or not synthesizer.private)
+    discovery = _discovery(declared, discover, budget, synthesizer.accounting)
+    schedule: Sequence[Event] = ()
+    most = 0
+    if isinstance(opened, OpenTable):
+        most = _most_categories(declared, synthesizer, budget)
+    else:
+        if declared.constraints:
+            require_consistent(declared)  # rules that nobody can obey are refused before anything is read
+        synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
+        schedule = synthesizer.schedule_for(declared, budget)
+    details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
+    spent = budget
+    if simulation is not None or derived or not synthesizer.private:
+        # it protects nobody, so no part of a cap could account for it: the ledger lists it as ε = ∞
+        spent = replace(budget, epsilon=math.inf)
+        details |= {"simulation": simulation, "epsilon": budget.epsilon}
+    aside = float(discovery.get("delta_share", 0.0))
+    Filter(budget, Accounting(synthesizer.accounting), delta_share=aside, schedule=schedule)  # what cannot be added up
+    require_promise(spent)
+    name = dataset or opened.name
+    if named:
+        require_named(name)
+    request = ReleaseRequest(
+        dataset=name or "table",
+        policy=policy,
+        method=synthesizer.name,
+        budget=spent,
+        accounting=Accounting(synthesizer.accounting),
+        key=key,
+        details=details,
+        delta_share=aside,
+        schedule=schedule,
+    )
+    return Planned(synthesizer, opened, budget, request, discovery, most, derived, simulation)
+
+
+def fit(
+    synthesizer: Synthesizer,
+    table: Any,
+    budget: Budget,
+    *,
+    ledger: Ledger | str | Path | None = None,
     hold: bool = False,
     progress: Progress = silent,
+    **how: Any,
 ) -> Model:
     """Fit a synthesizer to a table within a budget.
 
@@ -74,107 +207,27 @@ def fit(
     `simulation` is a seed for experiments: the noise is then reproducible, protects nobody, and certificate and ledger
     say ε = ∞. `allow_derived` lets a schema with unconfirmed facts through, at the same price. `discover` is the
     share of the budget for finding categories and bounds that the schema leaves open; without it an open schema is
-    refused. With `hold` the release stays open in the ledger until its output is written (`publish` closes it).
+    refused. With `hold` the release stays open in the ledger until its output is written (`publish` closes it). All but
+    `ledger`, `hold` and `progress` goes to `plan`.
     """
-    opened = _opened(table, schema)
-    declared = opened.schema
-    synthesizer = synthesizer.aimed(declared)
-    budget = replace(budget, rows=declared.unit.max_rows)
-    if synthesizer.private and not budget.is_finite:
-        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
-    derived = require_confirmed(declared, allowed=allow_derived or not synthesizer.private)
-    discovery: dict[str, Any] = {}
-    if declared.constraints and not declared.open_facts():
-        require_consistent(declared)  # rules that nobody can obey are refused before anything is read
-    schedule: Sequence[Event] = ()
-    if isinstance(opened, OpenTable):
-        discovery = _discovery(declared, discover, budget, synthesizer.accounting)
-        most = _most_categories(declared, synthesizer, budget)
-        require_readable_open(opened)
-    else:
-        synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
-        schedule = synthesizer.schedule_for(opened.schema, budget)
-        require_readable(opened)
-    aside = float(discovery.get("delta_share", 0.0))
-    budget_filter = Filter(budget, synthesizer.accounting, delta_share=aside, schedule=schedule)
-    name = dataset or _name_of(table, opened, needed=ledger is not None)
-    details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
-    spent = budget
-    if simulation is not None or derived or not synthesizer.private:
-        # it protects nobody, so no part of a cap could account for it: the ledger lists it as ε = ∞
-        spent = replace(budget, epsilon=math.inf)
-        details |= {"simulation": simulation, "epsilon": budget.epsilon}
-    request = ReleaseRequest(
-        dataset=name,
-        policy=policy,
-        method=synthesizer.name,
-        budget=spent,
-        accounting=Accounting(synthesizer.accounting),
-        key=key,
-        details=details,
-        delta_share=aside,
-        schedule=schedule,
-        fingerprint=opened.fingerprint(),
-    )
-    book = ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
-    noise: Noise = ExactNoise() if simulation is None else SimulatedNoise(np.random.default_rng(simulation))
-    with Release(request, budget_filter, book, noise, hold=hold) as release:
-        if isinstance(opened, OpenTable):
-            progress("discovering categories and bounds", 0.0)
-            finder = Finder(opened, release)
-            curator, source = finder.curator(close_schema(finder, discovery["discover"], most))
-        else:
-            curator, source = Curator(opened, release), opened
-        if derived:
-            curator.unprotected("the schema rests on facts taken from the data: " + ", ".join(map(str, derived)))
-        fitted = synthesizer.build(curator, progress=progress)
-    certificate = Certificate(
-        promised=budget,
-        accounting=Accounting(synthesizer.accounting),
-        method=synthesizer.name,
-        parameters={**synthesizer.parameters(), **discovery},
-        events=release.events,
-        simulated=release.simulated,
-        adaptive=synthesizer.adaptive,
-        schema_digest=source.schema.digest(),
-        dataset=Path(name).name,
-        policy=policy,
-        release=release.id,
-        version=__version__,
-        created=datetime.now(UTC).date().isoformat(),
-        unit_column=declared.unit.column,
-        ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
-    ).with_assumptions(
-        [*synthesizer.remarks(source.domain, budget), *weighted(source.schema), *source.schema.vouchers()]
-    )
-    if stays_put(opened.name):
-        told = travels(source.schema, records=reads_records(certificate), discovered=bool(discovery))
-        certificate = replace(certificate, assumptions=(*certificate.assumptions, told))
-    return Model(
-        generator=walled(fitted.generator, source.schema),
-        schema=source.schema,
-        certificate=certificate,
-        measurements=tuple(fitted.measurements),
-        trace=tuple(fitted.trace),
-        interactions=tuple(fitted.interactions),
-        scores=fitted.scores,
-        ceilings=dict(fitted.ceilings),
-        expected=fitted.expected,
-        like=source.native_like(),
-    )
-
-
-def _opened(table: Any, schema: Schema | None) -> Source | OpenTable:
-    if isinstance(table, Source | OpenTable):
-        return table
-    if schema is None:
-        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
-    return open_table(table, schema) if schema.open_facts() else open_source(table, schema)
+    planned = plan(synthesizer, table, budget, named=ledger is not None, **how)
+    planned.require_readable()
+    return planned.carry_out(ledger_of(ledger), hold=hold, progress=progress)
 
 
 def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: Accounting) -> dict[str, Any]:
     """What discovery will do, for the certificate; refuses what was not asked for or cannot be done."""
     facts = [str(fact) for fact in schema.open_facts()]
+    if share is not None and not 0 < share < 1:
+        raise UsageError(
+            f"discover (--discover) must be greater than 0 and less than 1 (a share of the budget), got {share}"
+        )
+    if not facts:
+        if share is not None:
+            raise UsageError(
+                f"discover (--discover) {share:g} has nothing to find: the schema leaves no categories or bounds open"
+            )
+        return {}
     if share is None:
         shown = ", ".join(facts[:5]) + (", …" if len(facts) > 5 else "")
         raise UndeclaredDomain(
@@ -199,11 +252,3 @@ def _most_categories(schema: Schema, synthesizer: Synthesizer, budget: Budget) -
             if most <= FEWEST_CATEGORIES:
                 raise
             most //= 2
-
-
-def _name_of(table: Any, opened: Source | OpenTable, *, needed: bool) -> str:
-    """Files are known to the ledger by their place; two frames of one name would share a cap, and their answers."""
-    name = opened.name
-    if name is None and needed:
-        raise UsageError("a table in memory needs a name under which the ledger knows it: pass dataset='…'")
-    return name or "table"

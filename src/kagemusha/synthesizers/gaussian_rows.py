@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
+from kagemusha.certificate.sentences import DRAWN
 from kagemusha.errors import UsageError
 from kagemusha.models.rows import RowsGenerator
 from kagemusha.privacy.accountants import ACCOUNTANTS, GDP, RDP, Accounting
@@ -101,12 +102,7 @@ class GaussianRows(Synthesizer):
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """Which theorem, and what it takes for granted."""
-        return (
-            f"Rows: {self.rows:,} were drawn from N(μ, Σ) and are all that was released, now or ever; mean μ and covariance Σ were "
-            f"written nowhere. That number, the floor of {self.floor:g} and the {self.at_least:,} records to which a smaller table is filled "
-            "up with empty ones were declared without looking at the table. Theorem D of "
-            "docs/proofs/gaussian-generation-replace.md then holds for every table: no eigenvalue and no number of records is assumed.",
-        )
+        return (DRAWN.format(rows=self.rows, floor=self.floor, at_least=self.at_least),)
 
 
 @lru_cache(maxsize=64)

@@ -61,5 +61,19 @@ def offers(taken: Collection[str]) -> dict[str, list[Offer]]:
     return {name: list(found[name].values()) for name in sorted(found)}
 
 
+def package_of(kind: type) -> str | None:
+    """The package, with its version, that a class of another package comes from; None for our own."""
+    from importlib.metadata import packages_distributions, version
+
+    top = kind.__module__.partition(".")[0]
+    if top == __name__.partition(".")[0]:
+        return None
+    for offer in offers(()).get(getattr(kind, "name", ""), ()):
+        if offer.place.partition(":")[0].partition(".")[0] == top:
+            return offer.package
+    installed = packages_distributions().get(top)
+    return f"{installed[0]} {version(installed[0])}" if installed else f"{top}, which is no installed package"
+
+
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]

@@ -16,7 +16,7 @@ async function call(path, body) {
     body: JSON.stringify({ who, ...body }),
   });
   const told = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(told.error || "something went wrong"), { final: answer.status < 500 });
+  if (!answer.ok) throw Object.assign(new Error(told.error || "something went wrong"), { final: answer.status < 500, taken: answer.status === 409 });
   return told;
 }
 
@@ -93,6 +93,7 @@ async function load(quiet = true) {
     if (quiet) say("");
     show(told.task);
   } catch (error) {
+    if (error.taken) return leave(error.message);
     say(error.message, true);
     setTimeout(() => load(quiet), 2000);
   }
@@ -132,7 +133,14 @@ $("sign-in").addEventListener("submit", (event) => {
   localStorage.setItem("kagemusha-name", who);
   begin();
 });
-$("other").addEventListener("click", () => { who = ""; localStorage.removeItem("kagemusha-name"); begin(); });
+function leave(why) {
+  who = "";
+  localStorage.removeItem("kagemusha-name");
+  $("why").textContent = why;
+  begin();
+}
+
+$("other").addEventListener("click", () => leave(""));
 $("skip").addEventListener("click", () => { if (task) act("skip", { task: task.id }, "Skipped"); });
 $("undo").addEventListener("click", () => act("undo", {}, "Taken back: label it again"));
 for (const button of document.querySelectorAll("[data-answer]")) button.addEventListener("click", () => answer(button.dataset.answer));

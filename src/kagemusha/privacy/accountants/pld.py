@@ -8,7 +8,8 @@ diagnostic and not a guarantee.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +92,19 @@ class PLD:
             whole = whole.compose(part)
         return whole
 
+    def work(self, events: Collection[Event]) -> float:
+        """About how many cells of distributions `compose` has to fill; of hostile events it can be any number.
+
+        Each distinct pure event has a distribution as wide as its ε on both sides, each distinct sampled one that of a single
+        step, and its steps together have one as wide as all events.
+        """
+        interval = self._interval or _interval(events)
+        alone = {event.cost_alone for event in set(events) if event.is_protected}
+        pure = [float(e.pure_epsilon or 0) for e in alone if isinstance(e, LaplaceEvent | ExponentialEvent)]
+        sampled = [e.noise for e in alone if isinstance(e, SampledGaussianEvent) and e.rho is None]
+        single = 2 * sum(min(one, _LARGEST_LOSS) for one in pure) + sum(1 / noise**2 + 25 / noise for noise in sampled)
+        return (single + _spread(events) * (1 + len(sampled))) / interval
+
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
         """ε of all events together at δ (upper bound)."""
         left = delta - float(sum(event.delta for event in events))
@@ -120,10 +134,15 @@ def _pure(epsilon: float) -> Any:
     return common.DifferentialPrivacyParameters(epsilon, 0)
 
 
-def _interval(events: Sequence[Event]) -> float:
+def _spread(events: Collection[Event]) -> float:
+    """How wide the loss of all events together is."""
+    rho = sum(times * _about_rho(event) for event, times in Counter(events).items())
+    return rho + 20 * math.sqrt(2 * rho)
+
+
+def _interval(events: Collection[Event]) -> float:
     """A grid fine enough for the smallest event, coarse enough that the composed support stays manageable."""
-    rho = sum(_about_rho(event) for event in events)
-    spread = rho + 20 * math.sqrt(2 * rho)
+    spread = _spread(events)
     sampled = sum(e.steps for e in events if isinstance(e, SampledGaussianEvent) and e.rho is None)
     if sampled:
         # composing sampled steps takes long, and rounding adds about steps · interval² to ε: 10⁻⁴ of it at most

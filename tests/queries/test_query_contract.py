@@ -67,6 +67,7 @@ GROUPS = [(np.arange(6) // 2, np.arange(4)), (np.arange(4) // 2, np.arange(2))]
 
 
 def weigh(columns: Sequence[Codes]) -> IntArray:
+    assert len(columns[0]), "nobody is not to be weighed"
     return np.where(columns[0] > 2, UNITS_PER_COUNT, UNITS_PER_COUNT // 3).astype(np.int64)
 
 

@@ -1,0 +1,116 @@
+"""What somebody who wants a model or a release says, and everything that can be refused before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kagemusha.errors import UsageError
+from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
+from kagemusha.making.caps import require_cap_fits, settle_cap
+from kagemusha.making.output import Output
+from kagemusha.privacy.budget import Budget
+from kagemusha.release.asking import require_promise
+from kagemusha.schema import Schema
+from kagemusha.sources import OpenTable, Source, open_any
+from kagemusha.synthesizers.fit import Planned, plan
+from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.synthesizers.registry import DEFAULT, create
+from kagemusha.synthesizers.suited import suited
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A model to be fitted, and perhaps the folder it is to be published in. The command line and Python both fill it in."""
+
+    table: Any
+    """A path, an address, a frame or a source."""
+    budget: Budget
+    schema: Schema | str | PathLike[str] | None = None
+    place: str | None = None
+    """The table of a database."""
+    timeout: float | None = None
+    """Seconds that one statement of PostgreSQL may take."""
+    method: str | Synthesizer | type[Synthesizer] | None = None
+    """By default the schema decides, see `suited`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    target: str | None = None
+    rows: int | None = None
+    """Doubles that will be drawn from the model, where no output says it."""
+    ledger: Ledger | str | Path | None = None
+    """Without one the release is accounted in memory only."""
+    dataset: str | None = None
+    policy: str = "default"
+    cap: float | None = None
+    key: str = ""
+    simulation: int | None = None
+    allow_derived: bool = False
+    discover: float | None = None
+    witness: Path | None = None
+    output: Output | None = None
+
+    def declared(self) -> Schema | None:
+        """The schema; a source brings its own along."""
+        if isinstance(self.table, Source | OpenTable):
+            return self.table.schema
+        schema = Schema.load(self.schema) if isinstance(self.schema, str | PathLike) else self.schema
+        return schema if schema is None or self.target is None else schema.with_target(self.target)
+
+    def synthesizer(self, declared: Schema | None) -> Synthesizer:
+        """The method with its options set."""
+        method = self.method
+        if method is None:
+            method = DEFAULT if declared is None else suited(declared).method
+        if isinstance(method, str):
+            return create(method, **self.options)
+        if isinstance(method, type) and issubclass(method, Synthesizer):
+            return method()
+        if isinstance(method, Synthesizer):
+            return method
+        kind = type(method).__name__
+        raise UsageError(f"method must be a name such as {DEFAULT!r} or what create('aim', degree=3) makes, got {kind}")
+
+    def planned(self, synthesizer: Synthesizer, declared: Schema | None) -> Planned:
+        """The table opened, and the fit found possible."""
+        require_cap_fits(self.cap, self.budget.epsilon)
+        if self.simulation is None and synthesizer.private and not self.allow_derived:
+            require_promise(self.budget)  # without a look at the table; what remains of this question, `plan` asks
+        return plan(
+            synthesizer,
+            open_any(self.table, declared, table=self.place, timeout=self.timeout),
+            self.budget,
+            named=self.ledger is not None,
+            dataset=self.dataset,
+            policy=self.policy,
+            key=self.key,
+            simulation=self.simulation,
+            allow_derived=self.allow_derived,
+            discover=self.discover,
+        )
+
+    def opened_ledger(self) -> Ledger:
+        """The ledger, made where there is none; one older than what any witness has seen is refused."""
+        if self.ledger is None or isinstance(self.ledger, str | Path):
+            return open_ledger(self.ledger, witnesses=self.witnesses)
+        return self.ledger
+
+    def existing_ledger(self) -> Ledger | None:
+        """The ledger, if there is one already."""
+        if self.ledger is None or (isinstance(self.ledger, str | Path) and not ledger_exists(self.ledger)):
+            return None
+        return self.opened_ledger()
+
+    @property
+    def witnesses(self) -> Sequence[Path]:
+        """The witness that was named, and releases beside the table and beside the folder to be written."""
+        places = (self.table, *(() if self.output is None else (self.output.folder,)))
+        return witnesses_near(places, self.witness)
+
+    def settled(self, book: Ledger, planned: Planned) -> bool:
+        """Whether the data set has a cap, after it got the one that was asked for."""
+        request = planned.request
+        budget = Budget(self.cap or self.budget.epsilon, self.budget.delta, self.budget.adjacency, planned.budget.rows)
+        return settle_cap(book, Cap(request.dataset, request.policy, budget), asked=self.cap is not None)
