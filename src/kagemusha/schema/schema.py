@@ -190,17 +190,17 @@ class Schema:
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
         changed = _replace(self[name], **changes)
-        return _replace(self, columns=(changed if column.name == name else column for column in self.columns))
+        return _replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
         kept = [new.pop(column.name, column) for column in self.columns]
-        return _replace(self, columns=([*kept, *new.values()]))
+        return _replace(self, columns=(*kept, *new.values()))
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
-        return _replace(self, columns=(_replace(column, derived=()) for column in self.columns))
+        return _replace(self, columns=tuple(_replace(column, derived=()) for column in self.columns))
 
     def with_unit(self, unit: Unit) -> Schema:
         """The same columns with another unit of privacy."""
@@ -295,7 +295,6 @@ class Schema:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the schema file, whole or not at all."""
-        where = Path(path)
-        if not where.parent.is_dir() or where.is_dir():
+        if not (where := Path(path)).parent.is_dir() or where.is_dir():
             raise OutputError(f"{path}: the schema file cannot be written: there is no such folder")
         write_whole(where, self.dumps().encode("utf-8"))
