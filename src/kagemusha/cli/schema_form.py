@@ -167,7 +167,8 @@ class Form:
     def _bounds(self, column: Measured) -> Column:
         """Either the only numbers there are, or bounds and how they are cut."""
         fields: dict[str, Any] = {"edges": None, "derived": ()}
-        read: Callable[[str], Any] = str if column.sort == "moment" else whole if column.whole else number
+        readers: dict[type, Callable[[str], Any]] = {int: whole, float: number, str: str}
+        read = readers[column.asked_as]
         if "values" in column.fields:
             fields |= {"values": None, "scale": None}
             now = ", ".join(f"{value:g}" for value in column.points) if column.points is not None else ""

@@ -1,5 +1,7 @@
 from kagemusha.columns.boolean import Boolean as Boolean
 from kagemusha.columns.category import Category as Category
+from kagemusha.columns.clock import Duration as Duration
+from kagemusha.columns.clock import TimeOfDay as TimeOfDay
 from kagemusha.columns.column import Column as Column
 from kagemusha.columns.date import Date as Date
 from kagemusha.columns.datetime import Datetime as Datetime

@@ -16,7 +16,9 @@ from kagemusha.columns.values import (
     FIRST_NANOSECOND,
     LAST_MOMENT,
     LAST_NANOSECOND,
+    LONGEST,
     UNREADABLE,
+    Elapsed,
     Instant,
     Plain,
     plain,
@@ -61,7 +63,13 @@ def plain_values(values: Any) -> list[Plain]:
             for stamp, far, gap in zip(microseconds.tolist(), missing.tolist(), null.tolist(), strict=True)
         ]
     if pa.types.is_duration(values.type):
-        return [UNREADABLE if valid else None for valid in values.is_valid().to_pylist()]
+        spans = spans_of(values)
+        assert spans is not None
+        gaps = values.is_null().to_pylist()
+        return [
+            None if gap else UNREADABLE if far else Elapsed(span)
+            for span, far, gap in zip(spans[0].tolist(), spans[1].tolist(), gaps, strict=True)
+        ]
     with suppress(OverflowError, ValueError):
         return plains(values.to_pylist())
     found: list[Plain] = []
@@ -113,6 +121,24 @@ def microseconds_of(values: Any) -> tuple[IntArray, NDArray[np.bool_]]:
     size = MICROSECONDS_A_DAY if days else 1_000 if pa.types.is_date64(kind) else _STAMPS[kind.unit]
     far = (counts < -(-FIRST_MOMENT // size)) | (counts > LAST_MOMENT // size)
     return np.where(far, 0, counts.astype(np.int64)) * size, missing | far
+
+
+def spans_of(values: Any) -> tuple[IntArray, NDArray[np.bool_]] | None:
+    """Microseconds of times of the day and of durations, and which are missing or too long; None for other types."""
+    import pyarrow as pa
+
+    kind = values.type
+    if not pa.types.is_time(kind) and not pa.types.is_duration(kind):
+        return None
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    counts = values.view(pa.int32() if pa.types.is_time32(kind) else pa.int64()).fill_null(0)
+    found = counts.to_numpy(zero_copy_only=False).astype(np.int64)
+    if kind.unit == "ns":
+        found, size = found // 1_000, 1
+    else:
+        size = _STAMPS[kind.unit]
+    far = (found > LONGEST // size) | (found < -(LONGEST // size))
+    return np.where(far, 0, found) * size, missing | far
 
 
 def check_flat(name: str, kind: str, stored: Any) -> None:

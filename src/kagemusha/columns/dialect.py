@@ -81,6 +81,10 @@ class Dialect(ABC):
     def months(self, micros: str) -> str:
         """Whole months from 1970 to a moment after the year 0, rounded down."""
 
+    def years(self, micros: str) -> str:
+        """Whole years, in the same way."""
+        return self.floored(self.months(micros), 12)
+
     @abstractmethod
     def quotient(self, x: str, size: int) -> str:
         """An integer that `size` divides, divided by it."""

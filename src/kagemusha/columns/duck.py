@@ -69,10 +69,19 @@ class DuckDialect(Dialect):
         """A cast, and nothing where a zone may be meant."""
         return plain_moment_sql(x, None)
 
+    def moment_text(self, x: str, stored: Stored) -> str:
+        """A stored moment as ISO text in UTC; a text that nothing reads if it is too far away."""
+        shown = f"CAST(TRY(make_timestamp({self.microseconds(x, stored)})) AS VARCHAR)"
+        return f"CASE WHEN {x} IS NOT NULL THEN coalesce({shown}, chr(0)) END"
+
     def months(self, micros: str) -> str:
         """By the calendar."""
         moment = f"make_timestamp({micros})"
         return f"((year({moment}) - 1970) * 12 + month({moment}) - 1)"
+
+    def years(self, micros: str) -> str:
+        """By the calendar, too: no month need be worked out."""
+        return f"(year(make_timestamp({micros})) - 1970)"
 
     def quotient(self, x: str, size: int) -> str:
         """`/` would make a fraction."""

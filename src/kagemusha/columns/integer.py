@@ -33,6 +33,7 @@ class Integer(Number):
     values: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "integer"
+    asked_as: ClassVar[type] = int
     noun: ClassVar[str] = "a whole number"
     fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "scale", "values", *SHARED, "dtype")
     largest: ClassVar[tuple[int, int]] = (0, 10_000)

@@ -37,6 +37,8 @@ class Measured(PushedAxis):
     """A column whose values lie on an axis of numbers."""
 
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("clip", "missing")
+    asked_as: ClassVar[type] = str
+    """How a person writes a bound."""
     noun: ClassVar[str]
     """What a value is, in a sentence."""
 
@@ -110,7 +112,7 @@ class Measured(PushedAxis):
 
     def _check_ends(self) -> None:
         if self.edges is not None:
-            if len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.edges)):
+            if len(self.edges) < 2 or not all(self._before(a, b) for a, b in pairwise(self.edges)):
                 self.fail("edges", list(self.edges), "a list of at least two rising values")
             if len(self.edges) > MAX_BINS:
                 self.fail("edges", f"{len(self.edges)} values", f"at most {MAX_BINS} values")
@@ -241,11 +243,19 @@ class Measured(PushedAxis):
     def first_cut(self) -> Self:
         """The column cut at public edges, between the bounds that are declared."""
         lower, upper = self.lower, self.upper
-        inside = [e for e in self.public_edges if (lower is None or e > lower) and (upper is None or e < upper)]
+        inside = [
+            edge
+            for edge in self.public_edges
+            if (lower is None or self._before(lower, edge)) and (upper is None or self._before(edge, upper))
+        ]
         ends = ([] if end is None else [end] for end in (lower, upper))
         low, high = ends
         found = (*low, *inside, *high)
         return self.cut(found if len(found) > 1 else (*found, self._after(found[0])))
+
+    def _before(self, one: Any, other: Any) -> bool:
+        """Whether one edge, as it is declared, lies before another."""
+        return bool(one < other)
 
     def _after(self, edge: Any) -> Any:
         return edge + 1

@@ -16,7 +16,7 @@ from kagemusha.columns.arrow import check_flat, chunks_of, not_flat, plain_value
 from kagemusha.columns.bins import Span, code_type
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import Column, OutOfDomain
-from kagemusha.columns.stored import MOMENTS, NUMBERS, TIMES, Stored
+from kagemusha.columns.stored import MOMENTS, NUMBERS, Stored
 from kagemusha.columns.values import Plain
 
 if TYPE_CHECKING:
@@ -199,12 +199,13 @@ class Modelled(Column):
         """SQL: where lies what a value says."""
         return said
 
-    def plain_sql(self, stored: Stored, x: str, dialect: Dialect) -> str:
-        """SQL: the plain form of a stored value, as far as this kind reads it."""
+    def plain_sql(self, stored: Stored, x: str, dialect: DuckDialect) -> str:
+        """SQL for files: the plain form of a stored value, as far as this kind reads it."""
         if stored == "nested":
             raise not_flat(self.name, self.kind)
-        strange = stored in TIMES and stored not in self.native
-        return dialect.raw(x, "other" if strange else stored)
+        if stored in MOMENTS and stored not in self.native:
+            return dialect.moment_text(x, stored)
+        return dialect.raw(x, "other" if stored == "interval" and stored not in self.native else stored)
 
     @abstractmethod
     def native_in_duck(self, stored: Stored, plain: str, duck: DuckDialect) -> str:

@@ -220,8 +220,7 @@ class Moment(Measured):
         """SQL: whole units of the lattice."""
         if self.unit in formats.A_DAY:
             return dialect.floored(said, MICROSECONDS_A_DAY // formats.A_DAY[self.unit])
-        months = dialect.months(said)
-        return months if self.unit == "M" else dialect.floored(months, 12)
+        return dialect.months(said) if self.unit == "M" else dialect.years(said)
 
     @property
     def read_here(self) -> tuple[str, ...]:

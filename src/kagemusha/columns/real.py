@@ -38,6 +38,7 @@ class Real(Number):
     whole: ClassVar[bool] = False
 
     kind: ClassVar[str] = "real"
+    asked_as: ClassVar[type] = float
     noun: ClassVar[str] = "a number"
     largest: ClassVar[tuple[float, float]] = (0.0, 1e4)
     fields: ClassVar[tuple[str, ...]] = (

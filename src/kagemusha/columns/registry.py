@@ -9,6 +9,7 @@ from typing import Any
 
 from kagemusha.columns.boolean import Boolean
 from kagemusha.columns.category import Category
+from kagemusha.columns.clock import Duration, TimeOfDay
 from kagemusha.columns.column import Column, shown
 from kagemusha.columns.date import Date
 from kagemusha.columns.datetime import Datetime
@@ -19,7 +20,7 @@ from kagemusha.columns.surrogate import Surrogate
 from kagemusha.errors import SchemaError
 
 KINDS: Mapping[str, type[Column]] = {
-    kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, Drop, Surrogate)
+    kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, TimeOfDay, Duration, Drop, Surrogate)
 }
 """Every kind a schema file can name."""
 

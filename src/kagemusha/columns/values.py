@@ -35,7 +35,7 @@ FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
 FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
 """The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
-LONGEST = LAST_NANOSECOND // 1_000
+LONGEST = LAST_NANOSECOND // 1_000 // MICROSECONDS_A_DAY * MICROSECONDS_A_DAY
 """Microseconds of the longest span that every container holds, some 292 years; a longer one is unreadable everywhere."""
 
 GAPS = ("", *NOT_A_NUMBER)
@@ -85,6 +85,8 @@ def plain(value: Any) -> Plain:
             return str(value).rstrip("0") if value.microsecond else str(value)
         if isinstance(value, timedelta):
             return elapsed(value // timedelta(microseconds=1))
+        if type(value).__name__ == "MonthDayNano":  # arrow's interval, which is what DuckDB makes of a duration
+            return UNREADABLE if value.months else elapsed(value.days * MICROSECONDS_A_DAY + value.nanoseconds // 1_000)
         if isinstance(value, np.timedelta64):
             return elapsed(_numpy_microseconds(value))
         return str(value)

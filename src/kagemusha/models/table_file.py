@@ -115,11 +115,14 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
     feed = _Feed(tables, safe)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
-            connection.execute("SET enable_progress_bar = false")
-            connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
-            # DuckDB quotes only what needs it, as most spreadsheets and the original files do
-            connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        if "parquet" in form and any(map(pa.types.is_duration, feed.schema.types)):
+            _by_arrow(feed, part)  # DuckDB writes no duration that others read
+        else:
+            with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
+                connection.execute("SET enable_progress_bar = false")
+                connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
+                # DuckDB quotes only what needs it, as most spreadsheets and the original files do
+                connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
         part.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -131,6 +134,14 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
         reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
         raise OutputError(f"{path}: could not be written ({reason})") from None
     return feed.rows
+
+
+def _by_arrow(feed: _Feed, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, feed.schema) as writer:
+        for batch in feed:
+            writer.write_batch(batch)
 
 
 class _Feed:

@@ -4,6 +4,7 @@ from kagemusha.columns import Column as Column
 from kagemusha.columns import Date as Date
 from kagemusha.columns import Datetime as Datetime
 from kagemusha.columns import Drop as Drop
+from kagemusha.columns import Duration as Duration
 from kagemusha.columns import Integer as Integer
 from kagemusha.columns import Label as Label
 from kagemusha.columns import Labelled as Labelled
@@ -12,6 +13,7 @@ from kagemusha.columns import Modelled as Modelled
 from kagemusha.columns import Moment as Moment
 from kagemusha.columns import Real as Real
 from kagemusha.columns import Surrogate as Surrogate
+from kagemusha.columns import TimeOfDay as TimeOfDay
 from kagemusha.schema.domain import Clique as Clique
 from kagemusha.schema.domain import Domain as Domain
 from kagemusha.schema.fact import Fact as Fact

@@ -37,7 +37,7 @@ _SESSION = (
 
 _STORED: dict[int, Stored] = {
     16: "boolean", 17: "binary", 18: "text", 19: "text", 20: "integer", 21: "integer", 23: "integer", 25: "text", 700: "float",
-    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned", 1700: "decimal",
+    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned", 1186: "interval", 1700: "decimal",
     2950: "text",
 }  # fmt: skip
 """The numbers of PostgreSQL's own types."""
