@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=://)")
 _SHOWN = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\])?(?::[0-9]{1,5})?(?:,[\w.-]+(?::[0-9]{1,5})?)*(?:/[\w .%+-]*)?")
@@ -18,11 +20,6 @@ def is_postgres(where: object) -> bool:
     """Whether an address is one of a PostgreSQL server."""
     scheme = scheme_of(where)
     return scheme is not None and scheme.partition("+")[0] in ("postgresql", "postgres")
-
-
-def stays_put(where: object) -> bool:
-    """Whether an address is one of an engine that counts a table where it lives."""
-    return is_postgres(where) or scheme_of(where) == "spark"
 
 
 LOGIN = "the server refused the login: user or password is wrong (the driver also looks at PGPASSWORD and ~/.pgpass)"
@@ -49,3 +46,8 @@ def shown(url: str) -> str:
     scheme = (scheme_of(url) or "").partition("+")[0]
     rest = url.partition("://")[2].rpartition("@")[2].partition("?")[0].partition("#")[0]
     return f"{scheme}://{rest if _SHOWN.fullmatch(rest) else '(address not shown)'}"
+
+
+def database_file(url: str) -> Path:
+    """The file of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
+    return Path(unquote(url.partition("://")[2].partition("#")[0].removeprefix("/")))

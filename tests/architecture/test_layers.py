@@ -121,7 +121,7 @@ LEDGER, SOURCES = "kagemusha.ledger", "kagemusha.sources"
 
 def test_what_is_imported_is_known_by_its_home() -> None:
     assert within(homes("from kagemusha.ledger import open_ledger"), LEDGER)
-    assert within(homes("from kagemusha.synthesizers.fit import open_ledger"), LEDGER)
+    assert within(homes("from kagemusha.release.looks import open_ledger"), LEDGER)
     assert within(homes("def f():\n    from kagemusha import sources"), SOURCES)
     assert not within(homes("from kagemusha.schema import Schema"), SOURCES)
 
@@ -134,4 +134,4 @@ def test_only_the_release_room_fit_and_the_command_line_hold_a_source_with_a_led
             both.add(name_of(file))
     both.discard("kagemusha")  # it lists the names of others and holds nothing
     allowed = {name for name in both if name.startswith(("kagemusha.release.", "kagemusha.cli."))}
-    assert both - allowed == {"kagemusha.synthesizers.fit"}
+    assert both - allowed == {"kagemusha.synthesizers.fit", "kagemusha.making.order"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from kagemusha.cli.ledger_content import content_of, in_epsilon
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -20,7 +21,6 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
-from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
 from kagemusha.privacy.unit import Adjacency
 
 LIMITS = (
@@ -40,7 +40,7 @@ Beside = Annotated[
 def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     """List every cap and every release, and what is left."""
     book = _open(ledger_path(ledger, data))
-    content = _content(book)
+    content = content_of(book)
     if as_json:
         say_json(content)
         return
@@ -234,12 +234,12 @@ def close(
         raise LedgerError(f"ledger {book.path}: no release {release!r}; `kagemusha ledger show` lists them")
     one = known[release]
     if one.closed:
-        say(plain(f"{release} is closed already; it took {_epsilon(one, one.charged)}"))
+        say(plain(f"{release} is closed already; it took {in_epsilon(one, one.charged)}"))
         return
     book.close_release(release)
     # another process may have charged a last step meanwhile
     charged = next(r.charged for r in book.releases() if r.id == release)
-    told = f"{_epsilon(one, charged)} stays spent of the {_epsilon(one, one.reserved)} that it had reserved; the rest went back"
+    told = f"{in_epsilon(one, charged)} stays spent of the {in_epsilon(one, one.reserved)} that it had reserved; the rest went back"
     say(plain(f"{release} is closed: {told if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"))
 
 
@@ -253,7 +253,7 @@ def export(
     from kagemusha.files import write_whole
 
     book = _open(ledger_path(ledger, data))
-    content = _content(book)
+    content = content_of(book)
     for release in content["releases"]:
         release["steps"] = [
             {"event": s.event.to_json(), "units": s.units, "answered": s.answered} for s in book.steps(release["id"])
@@ -265,21 +265,6 @@ def export(
         say(plain(f"{out}: {len(content['releases'])} releases of ledger {book.path}"))
 
 
-def _epsilon(release: ReleaseRecord, units: int) -> str:
-    """What so many units of a release are worth alone, as people read it."""
-    from kagemusha.ledger.cap import Cap
-    from kagemusha.privacy.budget import Budget
-
-    if not units:
-        return "ε = 0"
-    budget = Budget(release.epsilon, release.delta, release.unit.relation, release.unit.rows)
-    rule = Cap(release.dataset, release.policy, budget).for_release(release.accounting).rule
-    worth = (
-        math.inf if rule is None else rule.epsilon(reserved_spend(release.accounting, units, release.schedule), budget)
-    )
-    return f"ε = {worth:.3g}"
-
-
 def _require_there(ledger: str | Path) -> None:
     if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file; `kagemusha ledger cap` or a first release makes one")
@@ -288,45 +273,3 @@ def _require_there(ledger: str | Path) -> None:
 def _open(ledger: str | Path) -> Book:
     _require_there(ledger)
     return open_ledger(ledger, read_only=True)
-
-
-def _content(book: Book) -> dict[str, Any]:
-    caps = []
-    for one in book.caps():
-        used = book.used(one)
-        caps.append(
-            {
-                "dataset": one.dataset,
-                "policy": one.policy,
-                "epsilon": one.budget.epsilon,
-                "delta": one.budget.delta,
-                "adjacency": str(one.budget.unit),
-                "rule": one.rule,
-                "unprotected": one.unprotected,
-                "looks": one.looks,
-                "used": used if math.isfinite(used) else None,
-            }
-        )
-    return {
-        "head": book.head.to_json(),
-        "caps": caps,
-        "releases": [
-            {
-                "id": r.id,
-                "dataset": r.dataset,
-                "policy": r.policy,
-                "method": r.method,
-                "epsilon": r.epsilon,
-                "delta": r.delta,
-                "adjacency": str(r.unit),
-                "accounting": str(r.accounting),
-                "held": r.held,
-                "charged": r.charged,
-                "reserved": r.reserved,
-                "state": "closed" if r.closed else "open",
-                "opened_at": r.opened_at,
-                "certificate": r.certificate,
-            }
-            for r in book.releases()
-        ],
-    }

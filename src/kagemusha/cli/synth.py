@@ -126,7 +126,7 @@ def synth(
     """
     from kagemusha.ledger import ledger_shown
     from kagemusha.making import Order, Output, make_release
-    from kagemusha.making.output import usual_folder, usual_kind
+    from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.models.table_file import find_formulas
     from kagemusha.privacy.budget import Budget
 

@@ -18,6 +18,7 @@ from kagemusha.columns.bounds import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
 from kagemusha.columns.measured import SHARED, Measured
+from kagemusha.columns.spans import span_of, written
 from kagemusha.columns.spelling import days_of, number_of
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST, Elapsed, Instant, Plain, plain
@@ -30,30 +31,11 @@ if TYPE_CHECKING:
 FORMATS = {"%H:%M": 60, "%H:%M:%S": 1}
 """How texts are written, and the seconds between two that can be told apart."""
 
+_MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_TIMES = {"%H:%M": re.compile(_MINUTE), "%H:%M:%S": re.compile(f"{_MINUTE}:[0-5][0-9]")}
+
 SURE = r"[0-9]{2}:[0-5][0-9](?::[0-5][0-9])?"
 """Texts that every engine reads alike."""
-
-_CLOCK = re.compile(
-    r"(?:(?P<days>[+-]?[0-9]{1,6}) days?(?:,? |\Z))?(?:(?P<sign>[+-])?(?P<hours>[0-9]{1,7}):(?P<minutes>[0-5][0-9])"
-    r"(?::(?P<seconds>[0-5][0-9])(?:\.(?P<rest>[0-9]{1,9}))?)?)?"
-)
-_ISO = re.compile(
-    r"(?P<sign>[+-])?P(?:(?P<days>[0-9]{1,6})D)?(?:T(?:(?P<hours>[0-9]{1,7})H)?(?:(?P<minutes>[0-9]{1,7})M)?"
-    r"(?:(?P<seconds>[0-9]{1,9})(?:\.(?P<rest>[0-9]{1,9}))?S)?)?"
-)
-
-
-def span_of(text: str) -> int | None:
-    """Microseconds of a text such as 08:30, 26:30:15.5, 1 days 02:00:00, -1 day, 22:00:00 or P1DT2H; None if it is none."""
-    clock, iso = _CLOCK.fullmatch(text), _ISO.fullmatch(text)
-    found = clock or iso
-    if found is None or not text[-1:].isalnum() or text[-1:] in "PT":
-        return None
-    days, hours, minutes, seconds = (int(found[part] or 0) for part in ("days", "hours", "minutes", "seconds"))
-    inside = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + int((found["rest"] or "0").ljust(6, "0")[:6])
-    sign = -1 if found["sign"] == "-" else 1
-    whole = days * 86_400_000_000
-    return whole + sign * inside if clock else sign * (whole + inside)
 
 
 @dataclass(frozen=True)
@@ -255,12 +237,6 @@ class Clock(Measured):
         return tuple(written(round(n) * self._seconds) for n in numbers)
 
 
-def written(seconds: int) -> str:
-    """Seconds as HH:MM:SS, hours going on past 24."""
-    minutes, second = divmod(abs(seconds), 60)
-    return f"{'-' * (seconds < 0)}{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
-
-
 @dataclass(frozen=True)
 class Duration(Clock):
     """Lengths of time; a number says so many seconds.
@@ -304,3 +280,11 @@ class TimeOfDay(Clock):
         import pyarrow as pa
 
         return pa.time64("us")
+
+    @classmethod
+    def drafted(cls, name: str, words: Sequence[str], gaps: bool) -> TimeOfDay | None:
+        """The column that some texts suggest; None if they are no times of one format."""
+        for form, pattern in _TIMES.items():
+            if all(map(pattern.fullmatch, words)):
+                return cls(name, format=form, missing=gaps, derived=("kind", "missing", "format"))
+        return None

@@ -1,6 +1,6 @@
+from kagemusha.identity import Identity as Identity
 from kagemusha.ledger.book import Book as Book
 from kagemusha.ledger.cap import Cap as Cap
-from kagemusha.ledger.identity import Identity as Identity
 from kagemusha.ledger.open import ledger_exists as ledger_exists
 from kagemusha.ledger.open import ledger_shown as ledger_shown
 from kagemusha.ledger.open import open_ledger as open_ledger

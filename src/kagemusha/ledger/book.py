@@ -8,7 +8,6 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 
 from kagemusha.errors import CapReached, LedgerError, UsageError
@@ -16,12 +15,14 @@ from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.database import Database, Kept
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
+from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_such_policy
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
     REPLACED,
     cap_of,
     cap_row,
+    now,
     release_of,
     require_same_table,
 )
@@ -29,15 +30,6 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.events import Event, event_from_json
 from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.spend import Spend
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _of_policy(policy: str) -> str:
-    """How a command names a policy."""
-    return "" if policy == "default" else f" --policy {shlex.quote(policy)}"
 
 
 class Book(Kept):
@@ -67,7 +59,7 @@ class Book(Kept):
         self._save_head()
 
     def _write_cap(self, db: Database, cap: Cap) -> None:
-        row = cap_row(cap, _now())
+        row = cap_row(cap, now())
         for table in ("caps", "cap_changes"):
             instead = REPLACED if table == "caps" else ""
             db.execute(f"INSERT INTO {table} ({CAP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {instead}", row)
@@ -112,7 +104,7 @@ class Book(Kept):
             budget = request.budget
             row = (
                 *(request.id, request.dataset, request.policy, request.method, str(request.accounting)),
-                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, _now()),
+                *(str(budget.adjacency), repr(budget.epsilon), repr(budget.delta), request.reservation, now()),
                 *(budget.rows, json.dumps([event.to_json() for event in request.schedule])),
             )
             db.execute(
@@ -151,22 +143,13 @@ class Book(Kept):
         elif cap is None:
             self._require_no_other_policy(db, request)
         elif not cap.unprotected:
-            policy = _of_policy(request.policy)
-            raise CapReached(
-                f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
-                "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
-                f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{policy}{self._here}`. Nothing was read"
-            )
+            raise needs_a_word(request, self._here)
 
     def _require_looks_allowed(self, request: ReleaseRequest) -> None:
         """A look draws from no cap, so the word of any policy's owner counts."""
         forbidden = [cap for cap in self.caps() if cap.dataset == request.dataset and not cap.looks]
         for cap in forbidden:
-            raise CapReached(
-                f"data set {cap.dataset!r} (policy {cap.policy!r}): its owner forbids looks without protection, and "
-                f"{request.method!r} is one. To allow them: `kagemusha ledger allow-looks {shlex.quote(cap.dataset)}"
-                f"{_of_policy(cap.policy)}{self._here}`. Nothing was read"
-            )
+            raise looks_forbidden(request, cap, self._here)
 
     def _require_unit(self, request: ReleaseRequest, cap: Cap) -> None:
         if request.budget.unit != cap.budget.unit:
@@ -180,10 +163,7 @@ class Book(Kept):
         query = "SELECT policy FROM caps WHERE dataset = ? ORDER BY 1"
         known = [policy for (policy,) in db.execute(query, (request.dataset,))]
         if known:
-            raise CapReached(
-                f"data set {request.dataset!r} has no policy {request.policy!r}; it has {', '.join(map(repr, known))}. "
-                f"`{Cap(request.dataset, request.policy, request.budget).command()}{self._here}` makes another. Nothing was spent"
-            )
+            raise no_such_policy(request, known, self._here)
 
     @property
     def _here(self) -> str:
@@ -230,12 +210,10 @@ class Book(Kept):
                 raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
             self._check_aside(db, record, sum((event.delta for _, event, _ in new), Fraction(0)))
             db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
-            db.executemany(
-                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
-                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
-            )
-            steps_told = [[key, event.to_json(), cost.units] for key, event, cost in new]
-            chain.append(db, "charge", release=release, steps=steps_told)
+            written = [(key, event.to_json(), cost.units) for key, event, cost in new]
+            rows = [(release, key, json.dumps(event), units) for key, event, units in written]
+            db.executemany("INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)", rows)
+            chain.append(db, "charge", release=release, steps=written)
 
     def _check_aside(self, db: Database, record: ReleaseRecord, delta: Fraction) -> None:
         cap = self._cap(db, record.dataset, record.policy)

@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from urllib.parse import unquote
 
 from kagemusha.errors import UsageError
-from kagemusha.urls import scheme_of, shown
+from kagemusha.urls import database_file, scheme_of, shown
 
 NAME = "kagemusha-ledger.db"
 
@@ -35,11 +34,6 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
     if Path(data).exists():
         return Path(data).resolve().parent / NAME
     return _fixed_part(Path(data)).resolve() / NAME
-
-
-def database_file(url: str) -> Path:
-    """The file of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
-    return Path(unquote(url.partition("://")[2].partition("#")[0].removeprefix("/")))
 
 
 def witnesses_near(places: Iterable[object], witness: Path | None = None) -> list[Path]:

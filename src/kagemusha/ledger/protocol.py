@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
+from kagemusha.identity import Identity
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.identity import Identity
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event, LaplaceEvent

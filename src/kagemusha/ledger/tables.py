@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
 from kagemusha.errors import CapReached, UsageError
@@ -159,6 +160,11 @@ def require_same_table(db: Any, request: ReleaseRequest) -> None:
                 f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one budget, in "
                 f"whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
             )
+
+
+def now() -> str:
+    """The time as ledgers write it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def cap_of(row: tuple[Any, ...]) -> Cap:

@@ -16,10 +16,12 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.release.asking import require_promise
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_any
+from kagemusha.sources.images import holds_pictures
 from kagemusha.synthesizers.fit import Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
+from kagemusha.urls import scheme_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,3 +116,19 @@ class Order:
         request = planned.request
         budget = Budget(self.cap or self.budget.epsilon, self.budget.delta, self.budget.adjacency, planned.budget.rows)
         return settle_cap(book, Cap(request.dataset, request.policy, budget), asked=self.cap is not None)
+
+
+def usual_folder(data: str, place: str | None = None) -> Path:
+    """What the folder is called if nobody says: after the file, or the table of a database; never after an address."""
+    if scheme_of(data) is not None:
+        named = (place or data.rpartition("@")[2].rpartition("#")[2]).rpartition(".")[2]
+        stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in named)[:60]
+    else:
+        stem = Path(data).stem.replace("*", "")
+    return Path(f"{stem or 'table'}-doubles")
+
+
+def usual_kind(data: str) -> str:
+    """The kind of file to write if nobody says: the one that came in, and csv for databases."""
+    suffix = "" if scheme_of(data) is not None else Path(data).suffix.lower()
+    return "parquet" if suffix in (".parquet", ".pq") or holds_pictures(data) else "csv"

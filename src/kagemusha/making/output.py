@@ -16,8 +16,6 @@ from kagemusha.models.model import MAX_ROWS, Model
 from kagemusha.models.pictures import picture_files
 from kagemusha.progress import Progress, part, silent
 from kagemusha.quality.statement import quality_files
-from kagemusha.sources.images import holds_pictures
-from kagemusha.urls import scheme_of
 
 JUDGING = "doubles and certificate are written; judging them"
 """What `publish` says when the release is whole and only its quality statement is missing."""
@@ -126,19 +124,3 @@ def written(
     judged = quality_files(model, rows=output.rows, progress=part(progress, 0.4, 0.95))
     progress("certifying", 0.95)
     return place.add(certificate, judged, signer=signer, before=remember)
-
-
-def usual_folder(data: str, place: str | None = None) -> Path:
-    """What the folder is called if nobody says: after the file, or the table of a database; never after an address."""
-    if scheme_of(data) is not None:
-        named = (place or data.rpartition("@")[2].rpartition("#")[2]).rpartition(".")[2]
-        stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in named)[:60]
-    else:
-        stem = Path(data).stem.replace("*", "")
-    return Path(f"{stem or 'table'}-doubles")
-
-
-def usual_kind(data: str) -> str:
-    """The kind of file to write if nobody says: the one that came in, and csv for databases."""
-    suffix = "" if scheme_of(data) is not None else Path(data).suffix.lower()
-    return "parquet" if suffix in (".parquet", ".pq") or holds_pictures(data) else "csv"

@@ -13,7 +13,7 @@ from kagemusha.columns.arrow import plain_values
 from kagemusha.columns.boolean import Boolean
 from kagemusha.columns.bounds import EXACT
 from kagemusha.columns.category import Category
-from kagemusha.columns.clock import Duration, TimeOfDay, written
+from kagemusha.columns.clock import Duration, TimeOfDay
 from kagemusha.columns.column import Column
 from kagemusha.columns.date import Date
 from kagemusha.columns.datetime import Datetime
@@ -22,6 +22,7 @@ from kagemusha.columns.integer import Integer
 from kagemusha.columns.label import compatible
 from kagemusha.columns.moment import Moment
 from kagemusha.columns.real import Real
+from kagemusha.columns.spans import written
 from kagemusha.columns.values import Elapsed
 from kagemusha.errors import SchemaError
 from kagemusha.schema.lint import looks_like_identifier, looks_like_names
@@ -35,7 +36,6 @@ BINS = 32
 LONG_TAIL = 15
 """The largest number is this many times the middle one where bins should grow with the numbers."""
 
-# Words that stand for a missing value in a column of numbers or dates.
 GAPS = frozenset({"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", "-", "."})
 FORMATS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y%m%d",
@@ -45,9 +45,6 @@ FORMATS = (
 # 1.0 is how a whole number is often written in a column with gaps.
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0)?")
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-_TO_THE_MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-CLOCKS = {"%H:%M": re.compile(_TO_THE_MINUTE), "%H:%M:%S": re.compile(f"{_TO_THE_MINUTE}:[0-5][0-9]")}
 
 CODE = re.compile(r"[A-Z]{1,3}[0-9]{1,4}[A-Z]?(\.[0-9A-Z]{1,4})?|[0-9]{3,8}")
 """How codes look of which there are many: ICD-10, postcodes, industries."""
@@ -93,8 +90,8 @@ def _durations(name: str, values: Any, gaps: bool) -> Column:
     if not spans:
         return _drop(name, NOTHING)
     lower, upper = (written(int(end)) for end in _rounded_out(math.floor(min(spans)), math.ceil(max(spans))))
-    derived = ("kind", "lower", "upper", "missing")
-    return Duration(name, lower=lower, upper=upper, bins=BINS, missing=gaps, derived=derived)
+    marks = ("kind", "lower", "upper", "missing")
+    return Duration(name, lower=lower, upper=upper, bins=BINS, missing=gaps, derived=marks)
 
 
 def _drop(name: str, reason: str) -> Drop:
@@ -114,9 +111,8 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     if form is not None:
         moments = [datetime.strptime(word, form) for word in words]
         return _moments(name, moments, said_gaps, form, timed="%H" in form)
-    clock = next((form for form, pattern in CLOCKS.items() if all(map(pattern.fullmatch, words))), None)
-    if clock is not None:
-        return TimeOfDay(name, format=clock, missing=said_gaps, derived=("kind", "missing", "format"))
+    if (times := TimeOfDay.drafted(name, words, said_gaps)) is not None:
+        return times
     if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:
         return _drop(name, REPEATS)
     if looks_like_codes(name) and FEW_NUMBERS < len(words) <= MANY_CODES and all(map(CODE.fullmatch, words)):

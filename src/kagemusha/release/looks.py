@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -38,7 +38,7 @@ def note_look(
         method=command,
         budget=unpaid,
         accounting=Accounting.GDP,
-        key=f"{datetime.now(UTC).isoformat()} {secrets.token_hex(4)}",  # every look is one of its own
+        key=f"{datetime.now(UTC).isoformat()} {os.getpid()}",  # every look is one of its own
         identity=_identity(table),
         inside=True,
     )

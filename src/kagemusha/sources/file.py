@@ -16,7 +16,7 @@ from kagemusha.columns.values import Plain
 from kagemusha.encoding.derived import formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
 from kagemusha.encoding.sql import WHOSE, Query, codes_query
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
 from kagemusha.sources.engine import shielded

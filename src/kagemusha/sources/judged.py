@@ -20,7 +20,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import check_names, open_frame
 from kagemusha.encoding.rules import holds, with_worked_out
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines

@@ -20,7 +20,7 @@ from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import check_names, column_values, open_frame
 from kagemusha.encoding.sql import DUCK
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.engine import shielded

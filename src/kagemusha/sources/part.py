@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Domain, Schema
 from kagemusha.sources.protocol import Source

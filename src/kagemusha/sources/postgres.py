@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from kagemusha.columns.dialects import PostgresDialect
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 from kagemusha.urls import LOGIN, refused_login, shown
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.columns.bins import no_codes
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Schema
@@ -22,6 +22,9 @@ class Source(ABC):
     Batches may be cut anywhere and rows may come in another order at every pass, so nothing may depend on either. Whose a row is
     must come from the very scan that its codes come from.
     """
+
+    stays_put: ClassVar[bool] = False
+    """Whether an engine counts the table where it lives; certificates then say what left it."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<private>, {len(self.domain)} columns)"

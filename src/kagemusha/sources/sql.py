@@ -7,7 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from kagemusha.columns.pushed import Pushed, person, plain_columns, pushed
 from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names
 from kagemusha.errors import SchemaError
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Schema
@@ -31,6 +31,8 @@ from kagemusha.sources.sqltable import Row, SqlTable
 
 class SqlSource(Source):
     """A table behind its schema, in an engine."""
+
+    stays_put: ClassVar[bool] = True
 
     def __init__(self, table: SqlTable, schema: Schema) -> None:
         self._table, self._schema = table, schema

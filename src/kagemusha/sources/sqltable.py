@@ -8,7 +8,7 @@ from typing import Any
 
 from kagemusha.columns.dialect import Dialect
 from kagemusha.columns.stored import Stored
-from kagemusha.ledger.identity import Identity
+from kagemusha.identity import Identity
 
 Row = Sequence[Any]
 

@@ -43,7 +43,6 @@ from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.plugins import package_of
 from kagemusha.synthesizers.protocol import Synthesizer
-from kagemusha.urls import stays_put
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
@@ -111,7 +110,7 @@ class Planned:
         ).with_assumptions(
             [*synthesizer.remarks(source.domain, self.budget), *weighted(source.schema), *source.schema.vouchers()]
         )
-        if stays_put(opened.name):
+        if source.stays_put:
             line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
