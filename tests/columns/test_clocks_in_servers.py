@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import time, timedelta
+from typing import Any
 
 import numpy as np
 import psycopg
 import pyarrow as pa
+import pytest
 
 from kagemusha.encoding import Encoder
 from kagemusha.schema import Duration, Schema, TimeOfDay
@@ -41,3 +43,16 @@ def test_postgres_counts_what_a_frame_does(postgres: Postgres) -> None:
         for axis, marginal in enumerate(source.count([(name,) for name in SCHEMA.domain])):
             wanted = np.bincount(codes[:, axis], minlength=len(marginal.counts))
             assert marginal.counts.tolist() == wanted.tolist(), marginal.clique
+
+
+@pytest.mark.slow
+def test_spark_counts_what_a_frame_does(spark: Any) -> None:
+    schema = Schema([column for column in SCHEMA if column.name != "at"])
+    rows = [row[1:] for row in ROWS if row[1] is None or row[1] < timedelta(days=100_000)]
+    frame = spark.createDataFrame(rows, "stay interval day to second, text string")
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    arrays = {"stay": pa.array(columns[0], type=pa.duration("us")), "text": pa.array(columns[1])}
+    codes = Encoder(schema).encode(pa.table(arrays))
+    with open_source(frame, schema) as source:
+        for axis, marginal in enumerate(source.count([("stay",), ("text",)])):
+            assert marginal.counts.tolist() == np.bincount(codes[:, axis], minlength=len(marginal.counts)).tolist()

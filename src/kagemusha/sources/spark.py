@@ -24,7 +24,7 @@ _STORED: dict[str, Stored] = {
     "string": "text", "binary": "binary", "byte": "integer", "short": "integer", "integer": "integer", "long": "integer",
     "float": "float", "double": "float", "boolean": "boolean", "date": "date", "timestamp": "zoned", "timestamp_ntz": "timestamp",
     "array": "nested", "map": "nested", "struct": "nested", "variant": "nested", "void": "text",
-    "time": "text",
+    "time": "text", "daytimeinterval": "interval",
 }  # fmt: skip
 
 
@@ -118,8 +118,6 @@ def spark_table(table: str | None) -> SparkTable:
 
 def _stored(kind: str) -> Stored:
     base = kind.partition("(")[0]
-    if kind.startswith(("interval day", "interval hour", "interval minute", "interval second")):
-        return "interval"
     return "decimal" if base == "decimal" else _STORED.get(base, "text" if base in ("char", "varchar") else "other")
 
 
