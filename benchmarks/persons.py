@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, norm
 
-from kagemusha.encoding.values import label_text
+from kagemusha.columns.values import label_text
 from kagemusha.evaluation import kway_errors
 from kagemusha.evaluation.tables import read_table
 from kagemusha.privacy.accountants import gdp_mu

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from kagemusha.errors import UsageError
-from kagemusha.graphical import estimate
 from kagemusha.generators.markov import MarkovGenerator, measurements_of
+from kagemusha.graphical import estimate
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from kagemusha.cli.app import app
-from kagemusha.cli.schema_form import in_words
 from kagemusha.schema import Category, Date, Drop, Integer, Real, Schema
 from kagemusha.schema.constraints import Constraint
 
@@ -157,14 +156,14 @@ def test_who_leaves_a_column_open_does_not_vouch_for_its_special_values(tmp_path
 
 def test_columns_in_words():
     redrawn = Category("x", categories=("a", "b"))
-    assert in_words(redrawn) == "It is one of: a, b."
-    assert in_words(Category("x", categories=("A10", "A11", "B20"), levels=(1, 2))) == (
+    assert redrawn.in_words == "It is one of: a, b."
+    assert Category("x", categories=("A10", "A11", "B20"), levels=(1, 2)).in_words == (
         "It is one of: A10, A11, B20, grouped by their first 1 and 2 characters."
     )
-    assert in_words(Integer("x", lower=0, upper=9, special=(99,), missing=True)) == (
+    assert Integer("x", lower=0, upper=9, special=(99,), missing=True).in_words == (
         "It is a whole number from 0 to 9, in 10 steps; 99 stand for something else; values may be missing."
     )
-    assert in_words(Real("x", values=(1.5, 2))) == "It is one of the numbers 1.5, 2."
+    assert Real("x", values=(1.5, 2)).in_words == "It is one of the numbers 1.5, 2."
 
 
 def conversed(path, *answers: str) -> str:
@@ -188,7 +187,7 @@ def test_single_values_scales_and_bins_can_be_said(tmp_path):
     x = Schema.load(path)["x"]
     assert (x.lower, x.upper, x.bins, x.scale, x.derived) == (0.5, 900.0, 12, "log", ())
     assert x.confirmed.endswith("from a code list or standard")
-    assert in_words(x) == "It is a number from 0.5 to 900.0, in 12 steps that grow with the numbers."
+    assert x.in_words == "It is a number from 0.5 to 900.0, in 12 steps that grow with the numbers."
 
 
 def test_another_kind_can_be_said(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Moment, Real
-from kagemusha.schema.temporal import digits_of
+from kagemusha.columns.spelling import digits_of
+from kagemusha.schema import Boolean, Category, Date, Datetime, Duration, Integer, Modelled, Moment, Real, TimeOfDay
 
 BIG = 2**53
 TOKYO = timezone(timedelta(hours=9))
@@ -42,6 +42,9 @@ FAMILIES: dict[str, list[Any]] = {
     "datetime": [datetime(2020, 1, 5, 3, 4), datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(1920, 1, 5, 12)],
     "far": [datetime(9999, 1, 1), datetime(1, 1, 1)],
     "zoned": [datetime(2020, 1, 5, 3, tzinfo=TOKYO), datetime(2020, 1, 5, tzinfo=UTC)],
+    "time": [time(8, 30), time(0), time(23, 59, 59, 999_999), time(12, 0, 0, 500_000)],
+    "span": [timedelta(0), timedelta(hours=26, minutes=30), timedelta(seconds=-90), timedelta(days=3, microseconds=5)],
+    "clock": ["08:30", "8:30:00", "26:30:00", "1 days 02:30:00", "-1 day, 23:58:30", "PT26H30M", "00:00:00", "99:60"],
     "bytes": [b"a", b"1", b"\xff"],
     "gap": [None],
     "nan": [float("nan")],
@@ -95,6 +98,10 @@ def _declared() -> list[Modelled]:
         Datetime("x", lower="2020-01-05", upper="2020-01-06", bins=24, missing=True),
         Datetime("x", **_PERIOD, format="%Y-%m-%d %H:%M:%S", missing=True),
         Datetime("x", **_PERIOD, format="%Y%m%d%H", missing=True),
+        TimeOfDay("x", missing=True),
+        TimeOfDay("x", lower="08:00", upper="17:59", format="%H:%M", missing=True, out_of_domain="missing"),
+        Duration("x", lower="-24:00", upper="72:00", bins=96, missing=True),
+        Duration("x", edges=("00:00", "00:01", "26:30", "100:00"), special=("N",)),
     ]
 
 
@@ -110,11 +117,14 @@ def destroyed(container: str, families: set[str], column: Modelled) -> bool:
     Polars: among numbers it keeps the days of a date (read as that, unless the column's own dates are digits) and the
     microseconds of a datetime; among decimals it drops booleans and dates, among bytes all but texts.
     Arrow (and pandas, when it writes Parquet): it takes numbers among dates for days and among datetimes for
-    microseconds, and cuts the time off a datetime that follows a date.
+    microseconds, and cuts the time off a datetime that follows a date. Both take times and spans among numbers for counts.
     """
     other = "object" in families
     numbers, moments = other or bool(families & NUMBERS), other or bool(families & MOMENTS)
     dates = "date" in families
+    spans = families & {"span", "time"}
+    if spans and (numbers or moments or dates or len(spans) > 1) and not container.startswith("pandas "):
+        return True
     if container.startswith("polars"):
         compact = isinstance(column, Moment) and column.format is not None and digits_of(column.format) is not None
         dropped = "decimal" in families and bool(families & {"bool", "date"})

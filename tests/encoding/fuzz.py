@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from containers import DECLARED, FAMILIES, FILES, FRAMES, destroyed, frame, read_back, write
 
-from kagemusha.encoding.frames import encode_series, open_frame
-from kagemusha.encoding.parse import TextReader
+from kagemusha.columns.parse import TextReader
+from kagemusha.encoding.frames import column_values, open_frame
 from kagemusha.encoding.reference import code_of
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Drop, Modelled, Schema
@@ -74,7 +74,7 @@ def check_frame(company: Company) -> str:
     if made is None:
         return "not a table"
     try:
-        codes = encode_series(open_frame(made), column, company.reader).tolist()
+        codes = column.encode(column_values(open_frame(made), "x"), company.reader).tolist()
     except SchemaError:  # lists and records alone: no flat value is refused
         assert all(isinstance(value, dict | list) or value is None for value in values), values
         return "nested"
@@ -90,7 +90,8 @@ def check_read_back(company: Company) -> str:
     many = [company.pick(safe if company.rng.random() < 0.5 else ["1", "5", "01", "1.0", " 1"]) for _ in range(3)]
     odd = company.pick([*safe, "", "", "x", "1.5"])
     codes = [
-        encode_series(open_frame(read_back(texts)), column, company.reader).tolist() for texts in (many, [*many, odd])
+        column.encode(column_values(open_frame(read_back(texts)), "x"), company.reader).tolist()
+        for texts in (many, [*many, odd])
     ]
     if any(spelt in getattr(column, "texts", ()) for spelt in ("01", "True")):
         return "two labels, one number"  # told apart as texts only, and pandas leaves no text

@@ -14,7 +14,7 @@ import pytest
 from containers import FRAMES, write
 from fuzz import run
 
-from kagemusha.encoding.parse import TextReader
+from kagemusha.columns.parse import TextReader
 from kagemusha.encoding.reference import code_of
 from kagemusha.schema import Boolean, Category, Date, Datetime, Drop, Integer, Modelled, Real, Schema
 from kagemusha.sources import open_source, open_table

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import kstest, norm
 
-from kagemusha.encoding.bins import draw, slopes, to_codes
+from kagemusha.columns.bins import draw, slopes, to_codes
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Date, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit

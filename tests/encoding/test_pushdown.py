@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from column_strategies import columns
 from hypothesis import given, settings
 
+from column_strategies import columns
 from kagemusha import fit
+from kagemusha.columns.dialects import PostgresDialect, SparkDialect
+from kagemusha.columns.pushed import pushed
+from kagemusha.columns.stored import Stored
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.dialects import PostgresDialect, SparkDialect
-from kagemusha.encoding.pushdown import WRITTEN, not_in_sql, pushed
-from kagemusha.encoding.sql import Stored
 from kagemusha.encoding.travels import travels
 from kagemusha.errors import SchemaError
 from kagemusha.privacy.budget import Budget
@@ -120,9 +120,9 @@ def test_fields_of_numbers_change_the_expression(changed: Modelled) -> None:
 
 def test_a_field_that_nobody_has_written_in_sql_keeps_rows_out_of_it() -> None:
     known = {f.name for c in KINDS for f in fields(c)}
-    unknown = known - WRITTEN - {f for c in KINDS for f in c.beside_codes}
+    unknown = known - {f for c in KINDS for f in (*c.in_engines, *c.beside_codes)}
     assert unknown == {"special", "formula", "replaces", "in_table", "levels", "families"}
-    assert not_in_sql(Category("x", categories=("a",), levels=(1,))) == ("levels",)
+    assert Category("x", categories=("a",), levels=(1,)).not_in_sql == ("levels",)
     assert pushed(Integer("x", lower=0, upper=9, special=(99,)), "integer", "c0", PostgresDialect()).settled == (
         "(c0 IS NULL)"
     )

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from column_strategies import HOSTILE_TEXTS, columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from column_strategies import HOSTILE_TEXTS, columns
+from kagemusha.columns.values import plain
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.values import plain
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real, Schema
 

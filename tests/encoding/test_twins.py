@@ -8,12 +8,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from column_strategies import HOSTILE_TEXTS, columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from column_strategies import HOSTILE_TEXTS, columns
+from kagemusha.columns.parse import TextReader
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.parse import TextReader
 from kagemusha.encoding.sql import codes_query
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real, Schema
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from command import Run
-from kagemusha.encoding.dialects import PostgresDialect
+from kagemusha.columns.dialects import PostgresDialect
 from kagemusha.planning.forecast import forecast
 from kagemusha.planning.reading import reading
 from kagemusha.privacy.budget import Budget

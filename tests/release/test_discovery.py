@@ -23,7 +23,7 @@ from kagemusha.privacy.events import ThresholdEvent, normal_tail
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.release.discovery import DELTA_SHARE, Finder, close_schema, threshold
-from kagemusha.release.grid import first_grid, second_grid
+from kagemusha.release.grid import second_grid
 from kagemusha.release.release import Release
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Real, Schema
 from kagemusha.sources import open_table
@@ -353,7 +353,7 @@ def test_adult_loses_little_when_only_kinds_are_declared(data_folder: Path, meth
 def test_values_spread_over_many_cells_are_found_together(seed: int) -> None:
     """No single year stands out of the noise here; all together they do."""
     rng = np.random.default_rng(seed)
-    edges = first_grid(Date("born"))
+    edges = Date("born").first_cut().edges
     counts = np.zeros(len(edges) - 1)
     counts[1925 - 1800 : 2023 - 1800] = 300
     sigma = 130.0
@@ -363,7 +363,7 @@ def test_values_spread_over_many_cells_are_found_together(seed: int) -> None:
 
 
 def test_bounds_are_never_made_of_noise() -> None:
-    edges = first_grid(Date("born"))
+    edges = Date("born").first_cut().edges
     noise = np.random.default_rng(0).normal(0, 1e4, len(edges) - 1)
     with pytest.raises(UsageError, match="'born': no value stands out"):
         second_grid(Date("born"), edges, noise, 1e4)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kagemusha.encoding.values import plain
+from kagemusha.columns.values import plain
 from kagemusha.schema import Category, Drop, Integer, Schema, Unit
 from kagemusha.sources import open_source, open_table
 from kagemusha.sources.bounding import person_text

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from kagemusha import fit
-from kagemusha.encoding.dialects import PostgresDialect, SparkDialect
-from kagemusha.encoding.parse import TextReader
+from kagemusha.columns.dialects import PostgresDialect, SparkDialect
+from kagemusha.columns.parse import TextReader
 from kagemusha.encoding.reference import code_of
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Drop, Integer, Modelled, Real, Schema, Unit

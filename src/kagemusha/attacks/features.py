@@ -17,7 +17,7 @@ import numpy as np
 from kagemusha.arrays import Codes, FloatArray
 from kagemusha.attacks.table import Doubles, SameTable, Table
 from kagemusha.errors import UsageError
-from kagemusha.schema import Measured, Modelled
+from kagemusha.schema import Modelled
 
 EXPANSIONS = ("codes", "onehot")
 SCALES = ("raw", "minmax", "sd")
@@ -142,11 +142,10 @@ class Lens:
         # the code of a category is Σ code · (one-hot), so means and covariances go over exactly
         parts, at = [], 0
         for i, column in enumerate(self.modelled):
-            width = 1 if isinstance(column, Measured) and not column.missing else 2
-            width = width if isinstance(column, Measured) else column.size
+            width = column.size if column.axis is None else 1 + column.missing
             if i in self.axes:
                 block = values[:, at : at + width]
-                parts.append(block if isinstance(column, Measured) else block @ np.arange(column.size)[:, None])
+                parts.append(block if column.axis is not None else block @ np.arange(column.size)[:, None])
             at += width
         return np.concatenate(parts, axis=1)
 
@@ -166,16 +165,17 @@ def moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def column_features(column: Modelled, expansion: str) -> FloatArray:
     """The coordinates of every code of a column, unscaled."""
-    if not isinstance(column, Measured):
+    axis = column.axis
+    if axis is None:
         return np.eye(column.size) if expansion == "onehot" else np.arange(column.size, dtype=np.float64)[:, None]
-    ends = np.append(column.starts[1:], column.high).astype(np.float64)
-    whole = column.ordinary == column.high - column.low + 1
-    values = column.starts.astype(np.float64) if whole else (column.starts + ends) / 2
-    marks = column.size - column.ordinary
+    ends = np.append(axis.starts[1:], axis.high).astype(np.float64)
+    whole = axis.ordinary == axis.high - axis.low + 1
+    values = axis.starts.astype(np.float64) if whole else (axis.starts + ends) / 2
+    marks = axis.size - axis.ordinary
     # a missing or special value lies in the middle of the axis, and says so in a coordinate of its own
-    table = np.zeros((column.size, 1 + marks))
-    table[: column.ordinary, 0], table[column.ordinary :, 0] = values, float(column.low + column.high) / 2
-    table[column.ordinary :, 1:] = np.eye(marks)
+    table = np.zeros((axis.size, 1 + marks))
+    table[: axis.ordinary, 0], table[axis.ordinary :, 0] = values, float(axis.low + axis.high) / 2
+    table[axis.ordinary :, 1:] = np.eye(marks)
     return table
 
 

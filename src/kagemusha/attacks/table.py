@@ -121,6 +121,14 @@ class SameTable:
         return hash(self.table.digest)
 
 
+def _coarser(fine: Measured | None, coarse: Measured | None) -> IntArray | None:
+    """For each code of an axis the code of one with wider bins; None if they are not the same axis."""
+    if fine is None or coarse is None or (fine.missing, fine.special) != (coarse.missing, coarse.special):
+        return None
+    lookup = np.searchsorted(coarse.starts[1:], fine.starts, side="right")
+    return np.append(lookup, np.arange(coarse.ordinary, coarse.size)).astype(np.int64)
+
+
 class Coarse:
     """From the codes of a fine schema to those of one with wider bins, and back by a draw within the bin."""
 
@@ -132,13 +140,10 @@ class Coarse:
         self._first: list[IntArray] = []
         for a, b in zip(fine.modelled, coarse.modelled, strict=True):
             if a.size == b.size:
-                lookup = np.arange(a.size)
-            elif (
-                isinstance(a, Measured) and isinstance(b, Measured) and (a.missing, a.special) == (b.missing, b.special)
-            ):
-                lookup = np.searchsorted(b.starts[1:], a.starts, side="right").astype(np.int64)
-                lookup = np.append(lookup, np.arange(b.ordinary, b.size))
+                lookup: IntArray | None = np.arange(a.size)
             else:
+                lookup = _coarser(a.axis, b.axis)
+            if lookup is None:
                 raise UsageError(f"column {a.name!r}: its codes cannot be made coarser")
             if len(np.unique(lookup)) != b.size:
                 raise UsageError(f"column {a.name!r}: a bin of the coarse schema holds no code of the fine one")

@@ -16,7 +16,6 @@ from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.table import Table, World
 from kagemusha.errors import UsageError
-from kagemusha.schema import Measured
 
 KINDS = ("random", "selective", "adaptive", "blind")
 STARTS = 30
@@ -123,7 +122,7 @@ def _blind(table: Table, count: int, rng: np.random.Generator) -> IntArray:
 def _corners(table: Table) -> list[IntArray]:
     """For every column the codes that a corner may have: all labels, and the two bounds of a number."""
     return [
-        np.unique(np.array([0, column.ordinary - 1])) if isinstance(column, Measured) else np.arange(column.size)
+        np.unique(np.array([0, column.ordinary - 1])) if column.axis is not None else np.arange(column.size)
         for column in table.schema.modelled
     ]
 
@@ -135,7 +134,7 @@ def ascend(measure: Mahalanobis, table: Table, *, count: int, rng: np.random.Gen
     remembered under its categories, so that many targets cost as much as one.
     """
     lens, options = measure.lens, _corners(table)
-    labelled = [i for i, column in enumerate(table.schema.modelled) if not isinstance(column, Measured)]
+    labelled = [i for i, column in enumerate(table.schema.modelled) if column.axis is None]
     starts = np.cumsum([0, *(t.shape[1] for t in lens.tables)])
     met: dict[tuple[int, ...], tuple[float, tuple[int, ...]]] = {}
 

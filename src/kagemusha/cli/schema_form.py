@@ -24,13 +24,12 @@ from kagemusha.cli.schema_answers import (
     whole,
 )
 from kagemusha.cli.schema_offers import Offer, offers
-from kagemusha.cli.schema_words import in_words as in_words
 from kagemusha.cli.schema_words import tell
+from kagemusha.columns.registry import KINDS
 from kagemusha.errors import SchemaError
 from kagemusha.files import write_whole
-from kagemusha.schema import Category, Column, Drop, Measured, Modelled, Schema, Surrogate
+from kagemusha.schema import Column, Drop, Measured, Modelled, Schema, Surrogate
 from kagemusha.schema.constraints import Constraint
-from kagemusha.schema.fields import KINDS
 from kagemusha.schema.lint import likely_unit
 from kagemusha.schema.unit import Unit
 
@@ -116,14 +115,9 @@ class Form:
     def _column(self, column: Column) -> bool:
         """Ask about one column; False if the person stops."""
         while True:
-            tell(plain(in_words(column)))
+            tell(plain(column.in_words))
             tell(f"Taken from the data: {', '.join(column.derived)}.")
-            answers = {
-                key: words
-                for key, words in ANSWERS.items()
-                if not (key == "o" and not isinstance(column, Category | Measured))
-                and not (key == "c" and not isinstance(column, Category | Measured))
-            }
+            answers = {key: words for key, words in ANSWERS.items() if key not in "oc" or column.has_domain}
             answer = self._choose("Is it so", answers)
             if answer in ("q", "s"):
                 return answer == "s"
@@ -147,32 +141,34 @@ class Form:
             return Drop(column.name, reason=prompt("Why", default="not needed"))
         if answer == "i":
             return Surrogate(column.name)
-        if answer == "o" and isinstance(column, Modelled):
+        if answer == "o":
             # who does not know the values does not vouch for the special ones among them either
             return replace(column.kind_only(), derived=tuple(f for f in column.derived if f == "special"))
         if answer == "k":
             kind = prompt(f"Which kind: {', '.join(MODELLED)}")
             if kind not in MODELLED:
                 raise SchemaError(f"{kind!r} is no kind of column; say one of {', '.join(MODELLED)}")
-            gaps: Any = {"missing": getattr(column, "missing", False)}
+            gaps: Any = {"missing": column.may_lack}
             column = KINDS[kind](column.name, **gaps)
-        if isinstance(column, Category):
-            return self._categories(column)
-        return self._bounds(column) if isinstance(column, Measured) else replace(column, derived=())
+        if not column.has_domain:
+            return replace(column, derived=())
+        return self._categories(column) if column.axis is None else self._bounds(column.axis)
 
-    def _categories(self, column: Category) -> Column:
+    def _categories(self, column: Any) -> Column:
         given = prompt("All its values, separated by commas, or @FILE for a list with one a line")
         if given.startswith("@"):
             values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
         else:
             values = [value.strip() for value in given.split(",")]
         fresh = replace(column, categories=tuple(v for v in values if v), levels=(), ancestors=(), derived=())
-        return replace(fresh, levels=column.levels)
+        changed: Column = replace(fresh, levels=column.levels)
+        return changed
 
     def _bounds(self, column: Measured) -> Column:
         """Either the only numbers there are, or bounds and how they are cut."""
         fields: dict[str, Any] = {"edges": None, "derived": ()}
-        read: Callable[[str], Any] = whole if column.kind == "integer" else number if column.kind == "real" else str
+        readers: dict[type, Callable[[str], Any]] = {int: whole, float: number, str: str}
+        read = readers[column.asked_as]
         if "values" in column.fields:
             fields |= {"values": None, "scale": None}
             now = ", ".join(f"{value:g}" for value in column.points) if column.points is not None else ""
@@ -186,7 +182,7 @@ class Form:
             for field in ("lower", "upper"):
                 now = getattr(column, field)
                 fields[field] = read(prompt(field.capitalize(), default="" if now is None else str(now)))
-            bins = prompt("Bins; - for as many as there are values", default=str(getattr(column, "bins", None) or "-"))
+            bins = prompt("Bins; - for as many as there are values", default=str(column.bins or "-"))
             fields["bins"] = None if bins == "-" else whole(bins)
             if "scale" in column.fields and fields["bins"] is not None:
                 scale = prompt("Bins of equal width, or log", default=getattr(column, "scale", None) or "equal")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kagemusha.schema import Integer, Schema
 from kagemusha.schema.constraints import Inequality
-from kagemusha.schema.temporal import Date
 
 BIRTH = re.compile(r"(?i)birth|dob|born")
 AGE = re.compile(r"(?i)(^|[_\W])age($|[_\W])")
@@ -41,15 +40,13 @@ class Offer:
     def taken(self, schema: Schema, confirmed: str, most: int | None = None) -> Schema:
         """The schema with the column that explains."""
         if self.age is not None:
-            column = schema[self.age]
-            assert isinstance(column, Integer)
-            fields = {field: getattr(column, field) for field in ("lower", "upper", "bins", "edges", "scale")}
-            worked_out = Integer(
-                self.age,
-                **fields,
+            column = schema.axis(self.age)
+            worked_out = replace(
+                column,
                 formula=f"years({_name(self.first)}, {_name(self.second)})",
                 replaces=self.first,
                 in_table=True,
+                derived=(),
                 confirmed=confirmed,
             )
             return schema.with_columns(worked_out)
@@ -75,8 +72,8 @@ def offers(schema: Schema) -> Iterator[Offer]:
     explained = {*schema.replaced.values(), *schema.formulas}
     ages = [
         c.name
-        for c in schema.modelled
-        if isinstance(c, Integer) and AGE.search(c.name) and not c.formula and not c.special
+        for c in schema.measured.values()
+        if c.few_whole and AGE.search(c.name) and not c.formula and not c.special
     ]
     found = []
     for rule in schema.constraints:
@@ -84,14 +81,14 @@ def offers(schema: Schema) -> Iterator[Offer]:
         if rule.guess or not isinstance(law, Inequality) or len(law.factors) != 2:
             continue
         first, second = sorted(law.factors, key=lambda name: -law.factors[name])
-        both = [schema[first], schema[second]]
+        both = (schema[first].axis, schema[second].axis)
         if sorted(law.factors.values()) != [-1, 1] or not all(
-            isinstance(c, Date) and c.unit == "D" and c.name not in explained and not c.derived for c in both
+            c is not None and c.unit == "D" and c.name not in explained and not c.derived for c in both
         ):
             continue
         if not BIRTH.search(first):
             found.append(Offer(first, second))
-        elif len(ages) == 1 and not getattr(schema[ages[0]], "missing", False):
+        elif len(ages) == 1 and not schema[ages[0]].may_lack:
             found.append(Offer(first, second, ages[0]))
     # days between two visits first: the later date then follows, and an age is counted to the earlier one
     yield from sorted(found, key=lambda offer: offer.age is not None)

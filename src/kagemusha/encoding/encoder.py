@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.encoding.arrow import encode_arrow, encode_plain
-from kagemusha.encoding.bins import Span
-from kagemusha.encoding.cells import Cells, arrow_of, complete, draw_cells, formula_codes, formula_inputs
-from kagemusha.encoding.frames import build_frame, check_names, encode_series, open_frame, read_series
-from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.values import plains
+from kagemusha.columns.bins import Span
+from kagemusha.columns.cells import Cells
+from kagemusha.columns.parse import TextReader
+from kagemusha.columns.values import plains
+from kagemusha.encoding.derived import complete, formula_codes, formula_inputs
+from kagemusha.encoding.frames import build_frame, check_names, column_values, open_frame
 from kagemusha.errors import SchemaError, UsageError
-from kagemusha.schema import Column, Drop, Modelled, Schema, Surrogate
+from kagemusha.schema import Schema
 
 
 class Encoder:
@@ -44,11 +44,11 @@ class Encoder:
         check_names(opened.columns, self.schema)
         reader = TextReader()
         try:
-            raw = {c.name: read_series(opened, c, reader) for c in formula_inputs(self.schema)}
+            raw = {c.name: c.read(column_values(opened, c.name), reader) for c in formula_inputs(self.schema)}
             return [
                 formula_codes(self.schema, c.name, raw)
                 if c.name in self.schema.formulas
-                else encode_series(opened, c, reader)
+                else c.encode(column_values(opened, c.name), reader)
                 for c in self.schema.modelled
             ]
         finally:
@@ -57,26 +57,24 @@ class Encoder:
     def read(self, frame: Any) -> dict[str, Cells]:
         """The values of every column of a table, real or synthetic, as rules see them; dropped ones may be absent."""
         opened = open_frame(frame)
-        columns = [c for c in self.schema.table_columns if isinstance(c, Modelled)]
+        columns = self.schema.coded
         lacking = [c.name for c in columns if c.name not in opened.columns]
         if lacking:
             raise SchemaError(f"the table lacks column {lacking[0]!r} that the schema declares")
         reader = TextReader()
         try:
-            return {c.name: read_series(opened, c, reader) for c in columns}
+            return {c.name: c.read(column_values(opened, c.name), reader) for c in columns}
         finally:
             reader.close()
 
     def encode_column(self, name: str, values: Any) -> Codes:
         """Codes of the values of one column: an arrow array, or a list of Python values."""
-        column = self.schema[name]
-        if not isinstance(column, Modelled):
-            raise UsageError(f"column {name!r} is {column.kind}: it has no codes")
+        column = next((c for c in self.schema.with_codes if c.name == name), None)
+        if column is None:
+            raise UsageError(f"column {name!r} is {self.schema[name].kind}: it has no codes")
         reader = TextReader()
         try:
-            if isinstance(values, list):
-                return encode_plain(column, plains(values), reader)
-            return encode_arrow(column, values, reader)
+            return column.encode(plains(values) if isinstance(values, list) else values, reader)
         finally:
             reader.close()
 
@@ -113,28 +111,13 @@ class Encoder:
             own = codes[:, self.domain.axis(column.name)].astype(np.int64)
             if len(own) and not 0 <= own.min() <= own.max() < column.size:
                 raise UsageError(f"column {column.name!r}: codes must lie in 0 to {column.size - 1}")
-            cells[column.name] = draw_cells(
-                column, own, rng=rng, within=(within or {}).get(column.name), shape=(shapes or {}).get(column.name)
+            cells[column.name] = column.draw(
+                own, rng=rng, within=(within or {}).get(column.name), shape=(shapes or {}).get(column.name)
             )
         return complete(self.schema, cells, rng)
 
     def frame(self, cells: Mapping[str, Cells], *, like: Any = "pandas", first: int = 0) -> Any:
         """A table of values, with fresh identifiers that go on after the `first` ones."""
         rows = len(next(iter(cells.values())).codes)
-        kept: list[Column] = [column for column in self.schema.table_columns if not isinstance(column, Drop)]
-        arrays = {
-            column.name: arrow_of(column, cells[column.name])
-            if isinstance(column, Modelled)
-            else _surrogates(column, first, rows)
-            for column in kept
-            if isinstance(column, Modelled | Surrogate)
-        }
-        return build_frame(arrays, kept, like)
-
-
-def _surrogates(column: Surrogate, first: int, rows: int) -> Any:
-    import pyarrow as pa
-
-    return pa.array(
-        [f"{column.prefix}{i:0{column.digits}d}" for i in range(first + 1, first + rows + 1)], type=pa.string()
-    )
+        kept = [column for column in self.schema.table_columns if column.in_doubles]
+        return build_frame({c.name: c.output(cells.get(c.name), first, rows) for c in kept}, kept, like)

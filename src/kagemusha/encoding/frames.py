@@ -6,15 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
-from kagemusha.arrays import Codes
-from kagemusha.encoding.arrow import encode_arrow, encode_plain, read_arrow, read_plain
-from kagemusha.encoding.cells import Cells
-from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.values import plains
+from kagemusha.columns.values import plains
 from kagemusha.errors import DataError, SchemaError, UsageError
-from kagemusha.schema import Column, Measured, Modelled, Schema
+from kagemusha.schema import Column, Schema
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -57,30 +51,11 @@ def _some(names: Sequence[str]) -> str:
     return f"column {names[0]!r}{more}"
 
 
-def encode_series(frame: Any, column: Modelled, reader: TextReader) -> Codes:
-    """Codes of one column of an opened frame."""
-    values = column_values(frame, column)
-    if isinstance(values, list):
-        return encode_plain(column, values, reader)
-    return encode_arrow(column, values, reader)
-
-
-def read_series(frame: Any, column: Modelled, reader: TextReader) -> Cells:
-    """The values of one column of an opened frame, as rules and formulas see them."""
-    values = column_values(frame, column)
-    if not isinstance(values, list):
-        return read_arrow(column, values, reader)
-    if isinstance(column, Measured):
-        return read_plain(column, values, reader)
-    codes = encode_plain(column, values, reader).astype(np.int64)
-    return Cells(codes, np.zeros(len(codes)))
-
-
-def column_values(frame: Any, column: Modelled) -> Any:
+def column_values(frame: Any, name: str) -> Any:
     """One column as an arrow array; as plain values if it holds Python objects, whose common type would hang on each."""
     import pyarrow as pa
 
-    series = frame[column.name]
+    series = frame[name]
     native = series.to_native()
     dtype = str(getattr(native, "dtype", ""))
     if dtype.lower() == "object":
@@ -137,7 +112,7 @@ def _to_pandas(table: Any, columns: Sequence[Column]) -> Any:
     series = {}
     for column in columns:
         one = table.select([column.name])
-        mapper = _nullable if getattr(column, "missing", False) else None
+        mapper = _nullable if column.may_lack else None
         series[column.name] = one.to_pandas(date_as_object=False, types_mapper=mapper)[column.name]
     return pd.DataFrame(series)
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.arrays import FloatArray
-from kagemusha.encoding.cells import Cells, on_lattice
+from kagemusha.columns.cells import Cells
+from kagemusha.encoding.derived import floats, worked_out
 from kagemusha.encoding.encoder import Encoder
-from kagemusha.schema import Labelled, Measured, Modelled, Schema
+from kagemusha.schema import Schema
 from kagemusha.schema.conditions import Both, Compare, Condition, Listed, Missing, Not
 from kagemusha.schema.constraints import Determines, Equation, Inequality, Law, Logical
-from kagemusha.schema.formulas import columns_of, evaluate
-from kagemusha.schema.truth import COMPARE, labels_that_hold, listed_codes, place_of, special_of
+from kagemusha.schema.formulas import columns_of
+from kagemusha.schema.truth import listed_codes
 
 SLACK = 1e-9
 """What sums of floating-point numbers may be off by."""
@@ -34,10 +34,8 @@ def with_worked_out(schema: Schema, cells: Mapping[str, Cells]) -> dict[str, Cel
     """The cells with those of columns that are worked out of others and that the table has not itself."""
     found = dict(cells)
     for name, formula in schema.formulas.items():
-        column, used = schema[name], columns_of(formula)
-        if name not in found and isinstance(column, Measured) and set(used) <= set(found):
-            values = evaluate(formula, {other: _floats(schema, found, other) for other in used})
-            found[name] = on_lattice(column, values)
+        if name not in found and set(columns_of(formula)) <= set(found):
+            found[name] = schema.axis(name).on_lattice(worked_out(schema, formula, found))
     return found
 
 
@@ -46,7 +44,7 @@ def holds(schema: Schema, law: Law, cells: Mapping[str, Cells]) -> Truth:
     if isinstance(law, Logical):
         return _truth(schema, law.condition, cells)
     if isinstance(law, Inequality):
-        total = sum((factor * _floats(schema, cells, name) for name, factor in law.factors.items()), np.zeros(1))
+        total = sum((factor * floats(schema, cells, name) for name, factor in law.factors.items()), np.zeros(1))
         bound = law.bound + (-SLACK if law.strict else SLACK)
         return np.asarray(np.isnan(total) | (total <= bound))
     if isinstance(law, Equation):
@@ -54,24 +52,18 @@ def holds(schema: Schema, law: Law, cells: Mapping[str, Cells]) -> Truth:
     return _one_partner(schema, law, cells)
 
 
-def _floats(schema: Schema, cells: Mapping[str, Cells], name: str) -> FloatArray:
-    column = schema[name]
-    assert isinstance(column, Measured)
-    return cells[name].floats(column)
-
-
 def _truth(schema: Schema, condition: Condition, cells: Mapping[str, Cells]) -> Truth:
     if isinstance(condition, Not):
         return ~_truth(schema, condition.part, cells)
     if isinstance(condition, Compare | Missing):
-        column = schema[condition.column]
-        assert isinstance(column, Modelled)
-        return _test(column, condition, cells[condition.column])
+        column, mine = schema.modelled_column(condition.column), cells[condition.column]
+        if isinstance(condition, Missing):
+            return np.asarray(column.lacking(mine) != condition.negated)
+        return column.truth(mine, condition.operator, condition.value)
     if isinstance(condition, Listed):
-        columns = [schema[name] for name in condition.columns]
-        modelled = [c for c in columns if isinstance(c, Modelled)]
-        sizes = [c.size for c in modelled]
-        lines = np.array(listed_codes(modelled, condition), dtype=np.int64).reshape(-1, len(sizes))
+        columns = [schema.modelled_column(name) for name in condition.columns]
+        sizes = [column.size for column in columns]
+        lines = np.array(listed_codes(columns, condition), dtype=np.int64).reshape(-1, len(sizes))
         allowed = np.unique(np.ravel_multi_index(tuple(lines.T), sizes))
         return np.isin(np.ravel_multi_index(tuple(cells[n].codes for n in condition.columns), sizes), allowed)
     combine = np.logical_and if isinstance(condition, Both) else np.logical_or
@@ -79,28 +71,10 @@ def _truth(schema: Schema, condition: Condition, cells: Mapping[str, Cells]) -> 
     return truth
 
 
-def _test(column: Modelled, test: Compare | Missing, cells: Cells) -> Truth:
-    if isinstance(column, Labelled):
-        if isinstance(test, Missing):
-            return np.asarray((cells.codes == column.missing_code) != test.negated)
-        table = np.append(labels_that_hold(column, test), False)
-        return np.asarray(table[np.minimum(cells.codes, len(table) - 1)])
-    assert isinstance(column, Measured)
-    missing = cells.codes == len(column.special)
-    if isinstance(test, Missing):
-        return np.asarray(missing != test.negated)
-    special = special_of(column, test.value) if test.operator in ("=", "!=") else None
-    if special is not None:
-        same = cells.codes == special
-        return np.asarray(same if test.operator == "=" else ~same & ~missing)
-    return np.asarray(COMPARE[test.operator](cells.numbers, place_of(column, test.value)) & (cells.codes < 0))
-
-
 def _equal(schema: Schema, law: Equation, cells: Mapping[str, Cells]) -> Truth:
-    column = schema[law.column]
-    assert isinstance(column, Measured)
-    values = evaluate(law.formula, {name: _floats(schema, cells, name) for name in columns_of(law.formula)})
-    wanted, own = on_lattice(column, np.broadcast_to(values, len(cells[law.column].codes))), cells[law.column]
+    own = cells[law.column]
+    values = np.broadcast_to(worked_out(schema, law.formula, cells), len(own.codes))
+    wanted = schema.axis(law.column).on_lattice(values)
     unknown = (own.codes >= 0) | (wanted.codes >= 0)
     return np.asarray(unknown | (np.abs(own.numbers - wanted.numbers) <= SLACK * np.maximum(1, np.abs(own.numbers))))
 

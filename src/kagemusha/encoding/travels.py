@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kagemusha.encoding.pushdown import not_in_sql
-from kagemusha.schema import Moment, Schema
+from kagemusha.schema import Schema
 
 
 def rows_of(schema: Schema) -> Mapping[str, str]:
     """The columns whose values engines do not turn into codes, and why: every row with such a value comes over."""
-    found = {}
-    for column in schema.modelled:
-        why = list(not_in_sql(column))
-        if isinstance(column, Moment) and column.format is not None:
-            why.append("format, where the column is stored as text")
-        if why:
-            found[column.name] = ", ".join(why)
-    return found
+    return {column.name: ", ".join(why) for column in schema.modelled if (why := column.read_here)}
 
 
 def travels(schema: Schema, *, records: bool, discovered: bool) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.distances import positions
 from kagemusha.quality.projectable import Projectable, compared, shares
-from kagemusha.schema import Clique, Measured, Schema
+from kagemusha.schema import Clique, Schema
 
 
 def pearson(joint: FloatArray, first: FloatArray, second: FloatArray) -> float:
@@ -56,7 +56,7 @@ class Correlations:
 
 def compare_correlations(real: Projectable, synthetic: Projectable, schema: Schema) -> Correlations:
     """Correlations of all pairs on both sides; missing values are left out of Pearson's."""
-    numbers = {c.name: c for c in schema.modelled if isinstance(c, Measured)}
+    numbers = schema.measured
     places = {name: positions(column) for name, column in numbers.items()}
     linear: dict[Clique, tuple[float, float]] = {}
     association: dict[Clique, tuple[float, float]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
-from kagemusha.encoding.bins import spans
+from kagemusha.columns.bins import spans
 from kagemusha.quality.projectable import CodedTable, Projectable, compared, shares
 from kagemusha.schema import Measured, Modelled, Schema
 
@@ -79,10 +79,11 @@ def column_distances(real: Projectable, synthetic: Projectable, schema: Schema) 
 def _distance(column: Modelled, p: FloatArray, q: FloatArray) -> ColumnDistance:
     missing = [0.0, 0.0] if column.missing_code is None else [float(t[column.missing_code]) for t in (p, q)]
     ks = moved = None
-    if isinstance(column, Measured):
+    axis = column.axis
+    if axis is not None:
         there = slice(0, column.ordinary)
         ks = kolmogorov_smirnov(p[there], q[there])
-        moved = min(1.0, wasserstein(p[there], q[there], positions(column)) / span_of(column))
+        moved = min(1.0, wasserstein(p[there], q[there], positions(axis)) / span_of(axis))
     return ColumnDistance(column.name, column.kind, total_variation(p, q), ks, moved, missing[0], missing[1])
 
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from kagemusha.evaluation.distances import positions, span_of
 from kagemusha.quality.projectable import CodedTable
-from kagemusha.schema import Labelled, Measured
 
 Matrix = NDArray[np.float32]
 
@@ -19,8 +18,9 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
         if column.name == without:
             continue
         codes = table.column(column.name).astype(np.int64)
-        if isinstance(column, Measured):
-            scaled = (positions(column) - float(column.low)) / span_of(column)
+        axis = column.axis
+        if axis is not None:
+            scaled = (positions(axis) - float(axis.low)) / span_of(axis)
             # a gap gets the middle of the axis; the mark beside it says that it is one
             values = np.append(scaled, [0.5] * (column.size - column.ordinary))
             blocks.append(values[codes][:, None].astype(np.float32))
@@ -35,7 +35,7 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
 
 def has_labels(table: CodedTable, target: str) -> bool:
     """Whether the target is a label to classify; else it is a number to predict."""
-    return isinstance(table.modelled[target], Labelled)
+    return table.modelled[target].axis is None
 
 
 def known_target(table: CodedTable, target: str) -> CodedTable:

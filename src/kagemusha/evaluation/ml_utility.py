@@ -16,7 +16,6 @@ from kagemusha.evaluation.features import design_matrix, has_labels, known_targe
 from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor, training_rows
 from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
-from kagemusha.schema import Measured
 
 Scores = Mapping[str, float]
 """Name of a score → value: accuracy, auroc, auprc; or r2, mae, rmse."""
@@ -189,10 +188,10 @@ def _different(table: CodedTable, target: str) -> tuple[IntArray, IntArray]:
 
 
 def _numbers(table: CodedTable, target: str) -> FloatArray:
-    column = table.modelled[target]
-    if not isinstance(column, Measured):
+    axis = table.modelled[target].axis
+    if axis is None:
         raise UsageError(f"target {target!r} holds labels, not numbers; classify it instead")
-    return positions(column)[table.column(target)]
+    return positions(axis)[table.column(target)]
 
 
 def _fit(model: Any, x: Any, y: Any) -> Any:

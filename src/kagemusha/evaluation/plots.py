@@ -12,7 +12,7 @@ from kagemusha.evaluation.raw import RawColumn
 from kagemusha.evaluation.raw_columns import day, number, shown, value_shares
 from kagemusha.generators.generator import Round
 from kagemusha.quality.svg import INK, LINE, REAL, SYNTHETIC, Curve, curves, heat_map, picture, rect, shorten, text
-from kagemusha.schema import Clique, Measured, Modelled
+from kagemusha.schema import Clique, Modelled
 
 BINS = 30
 LONG = 6.0
@@ -88,7 +88,7 @@ def column_picture(column: Modelled, real: FloatArray, synthetic: FloatArray) ->
         f"Column {column.name}: shares in the real and the synthetic table. Largest difference at {names[worst]}: "
         f"{100 * real[worst]:.1f} % real, {100 * synthetic[worst]:.1f} % synthetic."
     )
-    if column.size > MOST_BARS and isinstance(column, Measured):
+    if column.size > MOST_BARS and column.axis is not None:
         return _skyline(names, real, synthetic, alt, names)
     if column.size > MOST_BARS:
         order = np.argsort(-(real + synthetic), kind="stable")

@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.quality.projectable import Projectable, same_columns
 from kagemusha.rules.conditions import read_where
-from kagemusha.schema import Clique, Labelled, Schema
+from kagemusha.schema import Clique, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def random_queries(schema: Schema, count: int, *, columns: int = 2, rng: np.rand
         parts = []
         for column in (modelled[i] for i in axes):
             inside = np.zeros(column.size)
-            if isinstance(column, Labelled):
+            if column.axis is None:
                 inside[rng.permutation(column.size)[: max(1, column.size // 2)]] = 1
             else:
                 low, high = np.sort(rng.integers(0, column.size, 2))

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.encoding.arrow import plain_values
+from kagemusha.columns.arrow import plain_values
+from kagemusha.columns.parse import TextReader
+from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import column_values, open_frame
-from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.values import Instant, Plain, label_text
 from kagemusha.quality.projectable import CodedTable
-from kagemusha.schema import Measured, Modelled, Moment, Schema
-from kagemusha.schema.spelling import MICROSECONDS_A_DAY
+from kagemusha.schema import Modelled, Schema
 from kagemusha.sources import Source
 from kagemusha.sources.images import holds_pictures
 from kagemusha.sources.rawfile import open_file
@@ -94,7 +93,7 @@ def read_raw(table: Any, schema: Schema, *, rng: np.random.Generator, most: int 
 
 def _of_frame(frame: Any, schema: Schema) -> list[tuple[Modelled, Any]]:
     opened = open_frame(frame)
-    return [(column, column_values(opened, column)) for column in _seen(schema, opened.columns)]
+    return [(column, column_values(opened, column.name)) for column in _seen(schema, opened.columns)]
 
 
 def _of_file(path: str | PathLike[str], schema: Schema) -> list[tuple[Modelled, Any]]:
@@ -110,7 +109,7 @@ def _of_file(path: str | PathLike[str], schema: Schema) -> list[tuple[Modelled, 
 def _seen(schema: Schema, names: Sequence[str]) -> list[Modelled]:
     """The columns with values of their own that the table holds; what is dropped or made up is not looked at."""
     there = set(names)
-    return [column for column in schema if isinstance(column, Modelled) and column.name in there]
+    return [column for column in schema.with_codes if column.name in there]
 
 
 def _column(column: Modelled, values: Any, reader: TextReader) -> RawColumn:
@@ -119,9 +118,9 @@ def _column(column: Modelled, values: Any, reader: TextReader) -> RawColumn:
     words: dict[str, int] = {}
     texts = np.full(len(distinct), -1, dtype=np.int64)
     numbers = np.full(len(distinct), np.nan)
-    if isinstance(column, Measured):
-        numbers = _numbers(column, distinct, reader)
-    specials = column.special_numbers if isinstance(column, Measured) and not isinstance(column, Moment) else {}
+    specials: Mapping[float, int] = {}
+    if (axis := column.axis) is not None:
+        numbers, specials = axis.measures(distinct, reader), axis.named_numbers
     for i, value in enumerate(distinct):
         if numbers[i] in specials:  # 9999 stands for "unknown": a text like any other
             texts[i] = words.setdefault(f"{numbers[i]:g}", len(words))
@@ -131,8 +130,7 @@ def _column(column: Modelled, values: Any, reader: TextReader) -> RawColumn:
         text = label_text(value)
         if text is not None and text.strip():
             texts[i] = words.setdefault(text, len(words))
-    kind = "moment" if isinstance(column, Moment) else "number" if isinstance(column, Measured) else "label"
-    return RawColumn(column.name, kind, numbers[places], tuple(words), texts[places])
+    return RawColumn(column.name, column.sort, numbers[places], tuple(words), texts[places])
 
 
 def _distinct(values: Any) -> tuple[list[Plain], IntArray]:
@@ -150,23 +148,3 @@ def _distinct(values: Any) -> tuple[list[Plain], IntArray]:
     distinct = [*plain_values(coded.dictionary), None]
     indices = coded.indices.cast(pa.int64()).fill_null(len(distinct) - 1)
     return distinct, indices.to_numpy(zero_copy_only=False)
-
-
-def _numbers(column: Measured, distinct: Sequence[Plain], reader: TextReader) -> FloatArray:
-    """What each distinct value measures, NaN where it says no number; moments as days since 1970."""
-    found = np.full(len(distinct), np.nan)
-    texts = {i: value for i, value in enumerate(distinct) if isinstance(value, str)}
-    for i, value in enumerate(distinct):
-        if isinstance(value, Instant):
-            found[i] = value.microseconds / MICROSECONDS_A_DAY
-        elif isinstance(value, float) and not isinstance(column, Moment):
-            found[i] = value
-        elif isinstance(value, float):
-            texts[i] = f"{value:.0f}"
-    if texts and isinstance(column, Moment):
-        stamps, none = reader.moments(list(texts.values()), column.format)
-        found[list(texts)] = np.where(none, np.nan, stamps / MICROSECONDS_A_DAY)
-    elif texts:
-        found[list(texts)] = reader.numbers(list(texts.values()))
-    found[np.isinf(found)] = np.nan
-    return found

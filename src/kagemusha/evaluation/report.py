@@ -27,7 +27,7 @@ from kagemusha.pages import template
 from kagemusha.quality.projectable import shares
 from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
 from kagemusha.quality.statement import in_words as expected_in_words
-from kagemusha.schema import Clique, Measured, Modelled
+from kagemusha.schema import Clique, Modelled
 from kagemusha.version import __version__
 
 MOST_DIFFERENCES = 8
@@ -109,7 +109,7 @@ def _picture(evaluation: Evaluation, column: Modelled) -> str:
     sides = [side[column.name] for side in (evaluation.seen.real, evaluation.seen.synthetic)]
     if sides[0].kind == "label":
         return label_picture(*sides)
-    many = isinstance(column, Measured) and len(np.unique(sides[0].numbers[~np.isnan(sides[0].numbers)])) > MOST_BARS
+    many = column.axis is not None and len(np.unique(sides[0].numbers[~np.isnan(sides[0].numbers)])) > MOST_BARS
     return value_picture(*sides) if many else ""
 
 

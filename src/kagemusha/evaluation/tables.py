@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.encoding.frames import open_frame
 from kagemusha.quality.projectable import CodedTable
-from kagemusha.schema import Modelled, Schema
+from kagemusha.schema import Schema
 from kagemusha.sources import Source, open_source
 from kagemusha.sources.images import holds_pictures, open_images
 from kagemusha.sources.rawfile import open_file
@@ -39,5 +39,6 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
 
 def present(schema: Schema, names: set[str]) -> Schema:
     """The schema without columns that are dropped or made up and that the table lacks."""
-    kept = (c for c in schema if isinstance(c, Modelled) or c.name in names)
+    there = names | {c.name for c in schema.with_codes}
+    kept = (c for c in schema if c.name in there)
     return Schema(kept, constraints=schema.constraints, weight=schema.weight)

@@ -13,7 +13,7 @@ from kagemusha.evaluation.kway import KwayErrors, l1_errors
 from kagemusha.evaluation.queries import Query, QueryErrors, compare_queries
 from kagemusha.evaluation.raw import read_raw
 from kagemusha.quality.projectable import CodedTable
-from kagemusha.schema import Clique, Domain, Labelled, Schema
+from kagemusha.schema import Clique, Domain, Schema
 
 MOST_PAIRS = 300
 """Pairs that are counted by weight: each takes a pass over the rows of both sides."""
@@ -180,7 +180,7 @@ def _mean(real: CodedTable, synthetic: CodedTable, cliques: Sequence[Clique]) ->
 def _totals(schema: Schema, people: WeightedTable, doubles: WeightedTable, scale: float) -> list[Total]:
     found = []
     for column in schema.modelled:
-        if not isinstance(column, Labelled) or column.size > MOST_LABELS:
+        if column.axis is not None or column.size > MOST_LABELS:
             continue
         sides = (people.project((column.name,)), doubles.project((column.name,)) * scale)
         found += [

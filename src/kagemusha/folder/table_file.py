@@ -14,8 +14,7 @@ from typing import Any
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.sentences import SAFE as SAFE
 from kagemusha.errors import OutputError
-from kagemusha.schema import Column, Drop, Labelled, Measured, Moment, Schema, Surrogate
-from kagemusha.schema.labels import text_of
+from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, open_regular
 
 _RISKY = r"'*[=+\-@\t\r\n\x00]"
@@ -54,21 +53,8 @@ class Formulas:
 
 def find_formulas(schema: Schema) -> Formulas:
     """Where a table of this schema may hold them: in labels that are texts, in made-up identifiers, in formats of dates."""
-    columns = [c.name for c in schema if any(map(_is_formula, _beginnings(c)))]
-    return Formulas(columns, [c.name for c in schema if not isinstance(c, Drop) and _is_formula(c.name)])
-
-
-def _beginnings(column: Column) -> Sequence[str]:
-    """How the texts of a column begin; none for columns of numbers."""
-    if isinstance(column, Surrogate):
-        return [f"{column.prefix}0"]
-    if isinstance(column, Moment):
-        return [column.format or "", *map(str, column.special)]
-    if isinstance(column, Measured):
-        return [value for value in column.special if isinstance(value, str)]
-    if isinstance(column, Labelled) and any(isinstance(label, str) for label in column.labels):
-        return [text_of(label) for label in column.labels]
-    return []
+    columns = [c.name for c in schema if any(map(_is_formula, c.beginnings))]
+    return Formulas(columns, [c.name for c in schema if c.in_doubles and _is_formula(c.name)])
 
 
 def spreadsheet_safe(table: Any) -> Any:
@@ -129,11 +115,14 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
     feed = _Feed(tables, safe)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
-            connection.execute("SET enable_progress_bar = false")
-            connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
-            # DuckDB quotes only what needs it, as most spreadsheets and the original files do
-            connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        if "parquet" in form and any(map(pa.types.is_duration, feed.schema.types)):
+            _by_arrow(feed, part)  # DuckDB writes no duration that others read
+        else:
+            with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
+                connection.execute("SET enable_progress_bar = false")
+                connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
+                # DuckDB quotes only what needs it, as most spreadsheets and the original files do
+                connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
         part.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -145,6 +134,14 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
         reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
         raise OutputError(f"{path}: could not be written ({reason})") from None
     return feed.rows
+
+
+def _by_arrow(feed: _Feed, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, feed.schema) as writer:
+        for batch in feed:
+            writer.write_batch(batch)
 
 
 class _Feed:
@@ -179,7 +176,7 @@ class _Feed:
 
 def table_check(path: Path, schema: Schema) -> Check:
     """A released table has the columns of its schema, in their order, and none that is dropped."""
-    expected = [column.name for column in schema.table_columns if not isinstance(column, Drop)]
+    expected = [column.name for column in schema.table_columns if column.in_doubles]
     try:
         found = _header(path)
     except (StrangeFileError, OSError, ValueError, csv.Error) as error:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from kagemusha.generators.classes import ClassGenerator
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.generators.sampled import SampledGenerator
 from kagemusha.models.model import Model
-from kagemusha.schema import Category, Drop, Integer, Labelled, Modelled, Schema
-from kagemusha.schema.labels import text_of
+from kagemusha.schema import Drop, Modelled, Schema
 
 WHAT = "rows of the table"
 
@@ -46,7 +44,7 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
     from kagemusha.sources import open_source
 
     written = escaped if safe else str
-    columns = [c for c in model.schema.modelled if _is_exact(c) and c.name not in model.schema.formulas][:MOST_COLUMNS]
+    columns = [c for c in model.schema.modelled if c.comes_back and c.name not in model.schema.formulas][:MOST_COLUMNS]
     asked = model.generator.labels if isinstance(model.generator, ClassGenerator) else model.generator
     if isinstance(asked, MarkovGenerator) and asked.field.tree.cells > MOST_CELLS:
         return Check(WHAT, True, "not compared with the model, which is too large to be asked here", caution=True)
@@ -96,24 +94,8 @@ def _seen(model: Model) -> float:
     return generator.reference_rows if isinstance(generator, SampledGenerator) else math.inf
 
 
-def _is_exact(column: Modelled) -> bool:
-    """Whether a code written to a file and read again is the same code: not so for rounded numbers and formatted dates."""
-    if isinstance(column, Integer):
-        return not column.special_texts
-    return isinstance(column, Labelled) and "" not in map(text_of, column.labels)
-
-
 def _schema_of_file(schema: Schema, columns: list[Modelled], written: Callable[[str], str]) -> Schema:
     """The schema as the synthetic file has it: nothing that was dropped, every text as it was written."""
-    wanted = {c.name for c in columns}
-    kept = [c for c in schema.table_columns if not isinstance(c, Drop)]
-    return Schema([_as_written(c, written) if c.name in wanted else Drop(written(c.name)) for c in kept])
-
-
-def _as_written(column: Any, written: Callable[[str], str]) -> Any:
-    named = replace(column, name=written(column.name), derived=())
-    if not isinstance(column, Category) or not any(isinstance(label, str) for label in column.labels):
-        return named
-    texts = tuple(written(text_of(label)) for label in column.categories or ())
-    other = None if column.unseen_code is not None else written(text_of(column.other_label))
-    return replace(named, categories=texts, other=other)
+    wanted = {c.name: replace(c.as_written(written), name=written(c.name), derived=()) for c in columns}
+    kept = [c.name for c in schema.table_columns if c.in_doubles]
+    return Schema([wanted.get(name) or Drop(written(name)) for name in kept])

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.columns.bins import Span, own_codes, slopes, spans
+from kagemusha.columns.cells import Cells
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.bins import Span, own_codes, slopes, spans
-from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.rules import holds
 from kagemusha.errors import DataError, ModelTooLarge, UsageError
 from kagemusha.generators.generator import Evidence, Generator
@@ -208,7 +208,7 @@ class Doubles:
         for group in groups:
             within |= group.narrow(codes[:, [self.domain.axis(name) for name in group.clique]], rng)
         if squeezed and self._orders:
-            measured = {c.name: c for c in self.schema.modelled if isinstance(c, Measured)}
+            measured = self.schema.measured
             wide = {n: within.get(n) or self._spans(measured[n], codes) for law in self._orders for n in law.factors}
             there = {n: codes[:, self.domain.axis(n)] < measured[n].ordinary for n in wide}
             within |= squeeze(self._orders, {n: measured[n] for n in wide}, wide, there, rng)
@@ -217,7 +217,7 @@ class Doubles:
     @cached_property
     def shapes(self) -> dict[str, FloatArray]:
         """How densities lean inside bins, from the model's own counts of each column: what was released tells it."""
-        measured = [c for c in self.schema.modelled if isinstance(c, Measured) and c.points is None and c.ordinary > 2]
+        measured = [c for c in self.schema.measured.values() if c.points is None and c.ordinary > 2]
         return {c.name: slopes(c, self.generator.project((c.name,))) for c in measured if not own_codes(c)}
 
     def _spans(self, column: Measured, codes: IntArray) -> Span:
@@ -235,8 +235,8 @@ class Doubles:
             if all(name in cells for name in rule.columns):
                 bad |= ~holds(self.schema, rule.law, cells)
         for target, _ in self.schema.working_order:
-            column = self.schema[target]
-            if isinstance(column, Measured) and not column.missing:
+            column = self.schema.axis(target)
+            if not column.missing:
                 bad |= cells[target].codes == len(column.special)
         return np.flatnonzero(bad)
 

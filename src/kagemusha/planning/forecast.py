@@ -18,7 +18,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.quality.expected_error import LARGEST, MOST_CELLS, MOST_PAIRS, MOST_ROWS
 from kagemusha.release.grid import BINS
-from kagemusha.schema import Category, Domain, Measured, Modelled, Moment, Real, Schema
+from kagemusha.schema import Domain, Schema
 from kagemusha.sources.file import CELLS, CHUNK, LEAST
 from kagemusha.sources.spool import KEEP
 from kagemusha.synthesizers.noise_cost import cell_error
@@ -112,20 +112,7 @@ class Forecast:
 
 def closed(schema: Schema) -> Schema:
     """The schema with stand-ins for what it leaves open, as discovery would close it: its size, not its values."""
-    return schema.with_columns(*(_closed(c) for c in schema if isinstance(c, Modelled) and c.open_fields))
-
-
-def _closed(column: Modelled) -> Modelled:
-    if isinstance(column, Category):
-        return replace(column, categories=tuple(f"category {i}" for i in range(CATEGORIES)))
-    assert isinstance(column, Measured)
-    ends: dict[str, object] = {"lower": 0, "upper": 10_000}
-    if isinstance(column, Real):
-        ends = {"lower": 0.0, "upper": 1e4}
-    elif isinstance(column, Moment):
-        ends = {"lower": "2000-01-01", "upper": "2029-12-31"}
-    given = {name: value for name, value in ends.items() if name in column.open_fields}
-    return replace(column, **given, bins=getattr(column, "bins", None) or BINS)  # type: ignore[call-arg,arg-type]
+    return schema.with_columns(*(c.typical(CATEGORIES, BINS) for c in schema.with_codes if c.open_fields))
 
 
 def forecast(

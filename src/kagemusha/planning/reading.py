@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kagemusha.encoding.bins import code_type
-from kagemusha.encoding.dialect import Dialect
-from kagemusha.encoding.dialects import PostgresDialect, SparkDialect
+from kagemusha.columns.bins import code_type
+from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.dialects import PostgresDialect, SparkDialect
 from kagemusha.encoding.travels import rows_of
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique

@@ -9,14 +9,23 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from kagemusha.columns.arrow import plain_values
+from kagemusha.columns.boolean import Boolean
+from kagemusha.columns.bounds import EXACT
+from kagemusha.columns.category import Category
+from kagemusha.columns.clock import Duration, TimeOfDay
+from kagemusha.columns.column import Column
+from kagemusha.columns.date import Date
+from kagemusha.columns.datetime import Datetime
+from kagemusha.columns.drop import Drop
+from kagemusha.columns.integer import Integer
+from kagemusha.columns.label import compatible
+from kagemusha.columns.moment import Moment
+from kagemusha.columns.real import Real
+from kagemusha.columns.spans import written
+from kagemusha.columns.values import Elapsed
 from kagemusha.errors import SchemaError
-from kagemusha.schema.categories import Category
-from kagemusha.schema.columns import Column, Drop
-from kagemusha.schema.labels import Boolean, compatible
 from kagemusha.schema.lint import looks_like_identifier, looks_like_names
-from kagemusha.schema.measured import EXACT
-from kagemusha.schema.numeric import Integer, Real
-from kagemusha.schema.temporal import Date, Datetime, Moment
 
 FEW_CATEGORIES = 256
 FEW_NUMBERS = 64
@@ -27,7 +36,6 @@ BINS = 32
 LONG_TAIL = 15
 """The largest number is this many times the middle one where bins should grow with the numbers."""
 
-# Words that stand for a missing value in a column of numbers or dates.
 GAPS = frozenset({"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", "-", "."})
 FORMATS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y%m%d",
@@ -68,9 +76,22 @@ def draft_column(name: str, values: Any) -> Column:
         return _numbers(name, present.cast(pa.float64(), safe=False).to_pylist(), gaps)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _native_moments(name, present, gaps)
+    if pa.types.is_time(kind):
+        return TimeOfDay(name, missing=gaps, derived=("kind", "missing"))
+    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        return _durations(name, present, gaps)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _texts(name, present.unique().to_pylist(), len(present), gaps)
     return _drop(name, MIXED)
+
+
+def _durations(name: str, values: Any, gaps: bool) -> Column:
+    spans = [one.microseconds / 1e6 for one in plain_values(values) if isinstance(one, Elapsed)]
+    if not spans:
+        return _drop(name, NOTHING)
+    lower, upper = (written(int(end)) for end in _rounded_out(math.floor(min(spans)), math.ceil(max(spans))))
+    marks = ("kind", "lower", "upper", "missing")
+    return Duration(name, lower=lower, upper=upper, bins=BINS, missing=gaps, derived=marks)
 
 
 def _drop(name: str, reason: str) -> Drop:
@@ -90,6 +111,8 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     if form is not None:
         moments = [datetime.strptime(word, form) for word in words]
         return _moments(name, moments, said_gaps, form, timed="%H" in form)
+    if (times := TimeOfDay.drafted(name, words, said_gaps)) is not None:
+        return times
     if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:
         return _drop(name, REPEATS)
     if looks_like_codes(name) and FEW_NUMBERS < len(words) <= MANY_CODES and all(map(CODE.fullmatch, words)):
@@ -130,8 +153,8 @@ def _numbers_and_codes(name: str, words: list[str], gaps: bool) -> Column | None
     numbers = [word for word in words if REAL.fullmatch(word)]
     if not 1 <= len(codes) <= FEW_CODES or len(numbers) < FEWEST_NUMBERS:
         return None
-    drafted = _texts(name, numbers, len(numbers) + 1, gaps)
-    if not isinstance(drafted, Integer | Real):
+    drafted = _texts(name, numbers, len(numbers) + 1, gaps).axis
+    if drafted is None or drafted.sort != "number":
         return None
     try:
         special = (*codes, *drafted.special)

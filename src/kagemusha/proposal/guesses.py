@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kagemusha.schema.categories import Category
-from kagemusha.schema.columns import Column
+from kagemusha.columns.column import Column
 from kagemusha.schema.constraints import Constraint
-from kagemusha.schema.labels import Boolean
-from kagemusha.schema.numeric import Integer, Real
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.temporal import Moment
 
 ORDERS = (
     (r"admi(t|ssion)", r"discharge"),
@@ -56,7 +52,7 @@ def _orders(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _places(columns: Sequence[Column]) -> Iterator[str]:
-    labels = [c for c in columns if isinstance(c, Category | Boolean)]
+    labels = [c for c in columns if c.as_labels is not None]
     pairs = (
         (first, second)
         for given, told in PLACES
@@ -70,7 +66,11 @@ def _places(columns: Sequence[Column]) -> Iterator[str]:
 def _matching(columns: Sequence[Column], pattern: str, moments: bool = False) -> list[tuple[int, Column]]:
     """Columns whose names fit, with their places; a pattern that fits all is for dates alone."""
     fits = re.compile(pattern, re.I).search
-    return [(i, c) for i, c in enumerate(columns) if fits(c.name) and (not moments or isinstance(c, Moment))]
+    return [
+        (i, c)
+        for i, c in enumerate(columns)
+        if fits(c.name) and (not moments or ((a := c.axis) is not None and a.sort == "moment"))
+    ]
 
 
 def _stem(name: str, small: str, large: str, pattern: str) -> str:
@@ -79,10 +79,10 @@ def _stem(name: str, small: str, large: str, pattern: str) -> str:
 
 
 def _comparable(first: Column, second: Column) -> bool:
-    numbers = (Integer, Real)
-    if isinstance(first, Moment) and isinstance(second, Moment):
-        return first.unit not in ("Y", "M") and second.unit not in ("Y", "M")
-    return isinstance(first, numbers) and isinstance(second, numbers)
+    one, other = first.axis, second.axis
+    if one is None or other is None:
+        return False
+    return one.sort == other.sort and one.shows_days and other.shows_days
 
 
 def _name(column: Column) -> str:

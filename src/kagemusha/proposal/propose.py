@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
+from kagemusha.columns.column import Column
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
 from kagemusha.proposal.guesses import with_guesses
-from kagemusha.schema.columns import Column
 from kagemusha.schema.schema import Schema
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.rawfile import RawFile, open_file

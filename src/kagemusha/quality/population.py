@@ -18,7 +18,6 @@ from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import Z95, ExpectedError
 from kagemusha.quality.released import ReleasedNumbers
-from kagemusha.schema import Labelled
 
 MOST_LABELS = 30
 """Columns with more labels are not listed total by total."""
@@ -53,7 +52,7 @@ def population_totals(model: Model, expected: ExpectedError) -> Sequence[Populat
     found = [everybody]
     known = {frozenset(pair.clique) for pair in expected.pairs}
     for column in model.schema.modelled:
-        few = isinstance(column, Labelled) and column.size <= MOST_LABELS
+        few = column.axis is None and column.size <= MOST_LABELS
         if not few or frozenset({column.name, weight.column}) not in known or len(found) + column.size > MOST_TOTALS:
             continue
         clique = model.domain.canonical([column.name, weight.column])

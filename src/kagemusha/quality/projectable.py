@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.encoding.bins import code_type
+from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Modelled, Schema

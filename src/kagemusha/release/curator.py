@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.encoding.bins import no_codes
+from kagemusha.columns.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import ACCOUNTANTS, Composition

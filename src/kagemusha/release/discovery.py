@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -25,11 +24,10 @@ from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.query_kinds import record_sensitivity
 from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.release.curator import Curator, require_readable
-from kagemusha.release.grid import BINS, Edges, close_column, first_grid, on_grid, second_grid
+from kagemusha.release.grid import BINS, Edges, close_column, second_grid
 from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
-from kagemusha.schema import Category, Column, Domain, Drop, Measured, Schema
-from kagemusha.schema.labels import compatible
+from kagemusha.schema import Category, Column, Domain, Drop, Measured, Modelled, Schema
 from kagemusha.sources import OpenTable, Source
 
 DELTA_SHARE = 0.1
@@ -47,7 +45,7 @@ COARSE = 0.3
 
 def delta_share(schema: Schema) -> float:
     """The share of δ that discovery of this schema sets aside."""
-    return DELTA_SHARE if any(isinstance(c, Category) for c in _open_columns(schema)) else 0.0
+    return DELTA_SHARE if any(c.as_labels is not None for c in _open_columns(schema)) else 0.0
 
 
 def require_discoverable(schema: Schema, share: float, accounting: Accounting, *, finite: bool) -> None:
@@ -60,7 +58,7 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
         if column.name in schema.formulas:
             raise UsageError(f"column {column.name!r} is worked out of others, so its bounds must be declared")
         named = [r.rule for r in schema.constraints if not r.guess and column.name in r.columns]
-        if named and isinstance(column, Category):
+        if named and column.as_labels is not None:
             # what discovery will find may lack a value that the rule names, and then it is too late to ask
             raise UsageError(f"column {column.name!r}: the rule {named[0]!r} speaks of it, so declare its categories")
     if ACCOUNTANTS[accounting].declared:
@@ -86,23 +84,17 @@ def largest_domain(schema: Schema, categories: int) -> Domain:
     found = {c.name: c for c in complete.modelled}
     more = {}
     for column in _open_columns(schema):
-        stand_in = found[column.name]
-        if isinstance(stand_in, Measured):
-            # a cell that holds several quantiles is cut off on both sides
-            more[column.name] = 2 * (getattr(column, "bins", None) or BINS) - stand_in.ordinary
-        else:
-            more[column.name] = categories
+        # a cell that holds several quantiles is cut off on both sides
+        axis = column.axis
+        most = categories if axis is None else 2 * (axis.bins or BINS) - found[column.name].ordinary
+        more[column.name] = most
     domain = complete.domain
     return Domain(domain.names, tuple(max(1, domain.size(n) + more.get(n, 0)) for n in domain.names))
 
 
 def _stand_in(schema: Schema) -> Schema:
     """The schema with stand-ins for what it leaves open: the other bucket alone, the first grid."""
-    stand_ins = [
-        replace(c, categories=(c.other_label,)) if isinstance(c, Category) else on_grid(c, first_grid(c))
-        for c in _open_columns(schema)
-    ]
-    return schema.with_columns(*stand_ins)
+    return schema.with_columns(*(c.first_cut() for c in _open_columns(schema)))
 
 
 class Finder:
@@ -229,12 +221,12 @@ def close_schema(finder: Finder, share: float, most: int = MOST_CATEGORIES) -> S
     columns = _open_columns(schema)
     cost = share * finder.total / len(columns)
     labelled = [c for c in columns if isinstance(c, Category)]
-    measured = [c for c in columns if isinstance(c, Measured)]
+    measured = [axis for c in columns if (axis := c.axis) is not None]
     closed: list[Column] = []
     # one unit less, because a cost is rounded up to whole units
     failure = (finder.delta_units // len(labelled) - 1) / DELTA_UNIT if labelled else 0.0
     for column in labelled:
-        closed.append(_with_categories(column, _categories(finder, column, cost, failure, most)))
+        closed.append(column.listing(_categories(finder, column, cost, failure, most)))
     if measured:
         closed += _bounded(finder, measured, cost)
     return schema.with_columns(*closed)
@@ -257,19 +249,13 @@ def _categories(finder: Finder, column: Category, cost: float, failure: float, m
     return sorted(found)
 
 
-def _open_columns(schema: Schema) -> list[Category | Measured]:
-    return [c for c in schema.modelled if c.open_fields and isinstance(c, Category | Measured)]
-
-
-def _with_categories(column: Category, labels: Sequence[str]) -> Category:
-    # a column in which nothing stands out says nothing: all of it is the other bucket
-    found = compatible(labels) or (column.other_label,)
-    return replace(column, categories=found)
+def _open_columns(schema: Schema) -> list[Modelled]:
+    return [c for c in schema.modelled if c.open_fields]
 
 
 def _bounded(finder: Finder, columns: Sequence[Measured], cost: float) -> list[Column]:
     """Two rounds of noisy counts on public grids."""
-    coarse = [first_grid(c) for c in columns]
+    coarse = [c.first_cut().edges or () for c in columns]
     counts = _counts(finder, columns, coarse, COARSE * cost, "coarse public grid")
     fine = [second_grid(c, g, *found) for c, g, found in zip(columns, coarse, counts, strict=True)]
     counts = _counts(finder, columns, fine, (1 - COARSE) * cost, "fine public grid")
@@ -280,7 +266,7 @@ def _counts(
     finder: Finder, columns: Sequence[Measured], grids: Sequence[Edges], cost: float, word: str
 ) -> list[tuple[FloatArray, float]]:
     """Noisy counts of each column between the edges of its grid, and their noise."""
-    cut = [on_grid(c, g) for c, g in zip(columns, grids, strict=True)]
+    cut = [c.cut(g) for c, g in zip(columns, grids, strict=True)]
     found = {c.name: c for c in cut}
     # nothing else is read: neither rules nor formulas are asked about
     table = [found.get(c.name) or Drop(c.name) for c in finder.schema.table_columns]

@@ -8,9 +8,7 @@ Values beyond the bounds, however extreme, are clipped into the end bins like an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import UsageError
-from kagemusha.schema import Date, Integer, Measured, Moment
+from kagemusha.schema import Measured
 
 BINS = 32
 """Bins of a column that does not say how many."""
@@ -27,50 +25,12 @@ BINS = 32
 _CELLS = 64
 _WHOLE = 256
 _SPLITS = 2
-_YEARS = (1800, 2200)
-_OCTAVES = 128
 _CLOSEST = 2.0**-16
 
 Edges = tuple[Any, ...]
 
 
-def first_grid(column: Measured) -> Edges:
-    """The public edges that say in which order of magnitude (or year) the values lie."""
-    edges: list[Any]
-    if isinstance(column, Moment):
-        edges = [_moment(column, datetime(year, 1, 1)) for year in range(_YEARS[0], _YEARS[1] + 1)]
-    elif not column.whole:
-        powers = [2.0**k for k in range(-_OCTAVES, _OCTAVES + 1)]
-        edges = [-1e299, *(-p for p in reversed(powers)), 0.0, *powers, 1e299]
-    else:
-        whole = [2**k for k in range(53)]
-        edges = [1 - 2**53, *(-p for p in reversed(whole)), 0, *whole, 2**53 - 1]
-    return _within(column, edges)
-
-
-def _within(column: Any, edges: Sequence[Any]) -> Edges:
-    """The edges between the bounds that are declared."""
-    inside = [
-        e for e in edges if (column.lower is None or e > column.lower) and (column.upper is None or e < column.upper)
-    ]
-    low = [] if column.lower is None else [column.lower]
-    high = [] if column.upper is None else [column.upper]
-    found = (*low, *inside, *high)
-    return found if len(found) > 1 else (*found, _next(column, found[0]))
-
-
-def _next(column: Any, edge: Any) -> Any:
-    if isinstance(column, Moment):
-        return _from_axis(column, [column._number(edge) + 1])[0]
-    return edge + 1
-
-
-def on_grid(column: Any, edges: Edges) -> Any:
-    """The column cut at these edges and nowhere else."""
-    return replace(column, bins=None, edges=edges)
-
-
-def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Edges:
+def second_grid(column: Measured, edges: Edges, counts: FloatArray, sigma: float) -> Edges:
     """Finer edges between the outermost cells, or runs of cells, whose noisy count stands out.
 
     The end cells of the first grid hold whatever lies beyond it and do not count, unless the bound is declared. Where
@@ -86,7 +46,7 @@ def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> 
         )
     low = 0 if column.lower is not None else first + start
     high = len(counts) if column.upper is not None else first + end
-    coarse = _axis(on_grid(column, edges))[low : high + 1]
+    coarse = _axis(column.cut(edges))[low : high + 1]
     parts = [np.linspace(a, b, _SPLITS + 1) for a, b in pairwise(coarse)]
     width = float(coarse[-1] - coarse[0])
     # few whole numbers: a cell each, so that one that very many records hold becomes a bin of its own
@@ -97,7 +57,7 @@ def second_grid(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> 
     rising = np.unique(fine)
     # powers of two crowd around zero; edges much closer than a bin could be are one
     apart = np.append(True, np.diff(rising) > _CLOSEST * width)
-    return _from_axis(column, rising[apart].tolist())
+    return column.declared(rising[apart].tolist())
 
 
 def _standing(counts: FloatArray, sigma: float) -> tuple[int, int]:
@@ -128,7 +88,7 @@ def _fringe(outside: FloatArray, sigma: float) -> int:
     return int(np.argmax(rise)) + 1 if len(rise) and rise.max() > 0 else 0
 
 
-def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) -> Any:
+def close_column(column: Measured, edges: Edges, counts: FloatArray, sigma: float) -> Measured:
     """The column with bounds and about equally filled bins, from noisy counts on the second grid."""
     low, high = 0, len(counts)
     reached = _stands_out(len(counts), sigma)
@@ -140,8 +100,8 @@ def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) ->
     if high <= low:
         low, high = 0, len(counts)
     bins = column.bins or BINS
-    axis = _axis(on_grid(column, edges))
-    if isinstance(column, Integer) and axis[high] - axis[low] <= bins:
+    axis = _axis(column.cut(edges))
+    if column.few_whole and axis[high] - axis[low] <= bins:
         # the last cell of the whole grid is closed, every other one ends before its right edge
         end = int(axis[high]) - (high < len(counts))
         lower = column.lower if column.lower is not None else int(axis[low])
@@ -149,7 +109,7 @@ def close_column(column: Any, edges: Edges, counts: FloatArray, sigma: float) ->
             column, lower=lower, upper=column.upper if column.upper is not None else end, bins=None, edges=None
         )
     cuts = _quantile_cuts(counts[low:high], bins)
-    return on_grid(column, tuple(edges[low + cut] for cut in cuts))
+    return column.cut([edges[low + cut] for cut in cuts])
 
 
 def _first(counts: FloatArray, reached: float, depth: FloatArray) -> int:
@@ -187,17 +147,3 @@ def _rising(values: FloatArray) -> FloatArray:
 def _axis(column: Measured) -> NDArray[Any]:
     """The edges of a column as numbers on its axis."""
     return np.append(column.starts, column.high)
-
-
-def _from_axis(column: Any, numbers: Sequence[Any]) -> Edges:
-    if not column.whole:
-        return tuple(float(x) for x in numbers)
-    whole = [round(x) for x in numbers]
-    if not isinstance(column, Moment):
-        return tuple(whole)
-    moments = np.array(whole, dtype=np.int64).astype(f"M8[{column.unit}]").astype("M8[us]").tolist()
-    return tuple(_moment(column, moment) for moment in moments)
-
-
-def _moment(column: Moment, moment: datetime) -> date:
-    return moment.date() if isinstance(column, Date) else moment

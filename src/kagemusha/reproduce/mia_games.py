@@ -24,7 +24,7 @@ from kagemusha.errors import DataError, UsageError
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.reproduce.paper_tables import data_folder
-from kagemusha.schema import Category, Column, Integer, Measured, Schema
+from kagemusha.schema import Category, Column, Integer, Schema
 
 BINS = 20
 WEIGHT = "fnlwgt"
@@ -116,7 +116,7 @@ def prepared(table: Table) -> Adult:
     """A table with coarse bins for networks and the targets of both spaces."""
     coarse = table.schema
     for column in table.schema.modelled:
-        if isinstance(column, Measured) and column.size > BINS:
+        if column.axis is not None and column.size > BINS:
             coarse = coarse.replace(column.name, bins=BINS)
     return Adult(table, coarse)
 

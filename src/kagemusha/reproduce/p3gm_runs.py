@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import IntArray
+from kagemusha.columns.modelled import Modelled
 from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
@@ -19,8 +20,7 @@ from kagemusha.progress import Progress
 from kagemusha.reproduce.aim_runs import code_digest
 from kagemusha.reproduce.p3gm_data import IMAGES, DataSet, coded, load
 from kagemusha.reproduce.p3gm_scores import image_scores, table_scores
-from kagemusha.schema import Integer, Real, Schema
-from kagemusha.schema.columns import Modelled
+from kagemusha.schema import Real, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 
@@ -135,7 +135,7 @@ def coarse(data: DataSet) -> tuple[Schema, IntArray]:
     codes = []
     for axis, column in enumerate(data.schema.modelled):
         mine = data.train[:, axis].astype(np.int64)
-        if isinstance(column, Integer | Real) and column.size > COARSE_BINS:
+        if column.sort == "number" and column.size > COARSE_BINS:
             columns.append(Real(column.name, lower=0.0, upper=1.0, bins=COARSE_BINS))
             mine = mine * COARSE_BINS // column.size
         else:

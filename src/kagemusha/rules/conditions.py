@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.encoding.bins import Span, spans, up_to
+from kagemusha.columns.bins import Span, spans, up_to
 from kagemusha.errors import UsageError
-from kagemusha.schema import Labelled, Measured, Modelled, Real, Schema
+from kagemusha.schema import Modelled, Schema
 from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not, columns_of, parse
 from kagemusha.schema.domain import Clique
-from kagemusha.schema.truth import COMPARE, labels_that_hold, listed_codes, place_of, special_of
+from kagemusha.schema.truth import listed_codes
 
 MAX_PIECES = 5_000_000
 """No condition that ties columns together is laid out over more combinations than this."""
@@ -42,22 +42,11 @@ class Pieces:
 
     def holds(self, test: Compare | Missing) -> NDArray[np.bool_]:
         """For which pieces the test holds."""
-        missing = self.codes == self.column.missing_code
+        # pieces are cut so that a test holds for all of a piece or for nothing of it
+        cells = self.column.cells_of(self.codes, None if self.span is None else self.span[0])
         if isinstance(test, Missing):
-            return np.asarray(missing != test.negated)
-        if isinstance(self.column, Labelled):
-            truth = labels_that_hold(self.column, test)
-            return np.append(truth, False)[np.minimum(self.codes, len(truth))]
-        assert self.span is not None
-        assert isinstance(self.column, Measured)
-        place = self.span[0]  # pieces are cut so that a test holds for all of a piece or for nothing of it
-        number = self.codes < self.column.ordinary
-        special = special_of(self.column, test.value) if test.operator in ("=", "!=") else None
-        if special is not None:
-            same = self.codes == self.column.ordinary + special
-            return np.asarray(same if test.operator == "=" else ~same & ~missing)
-        truth_array = COMPARE[test.operator](place, place_of(self.column, test.value))
-        return np.asarray(truth_array & number)
+            return np.asarray(self.column.lacking(cells) != test.negated)
+        return self.column.truth(cells, test.operator, test.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,17 +179,18 @@ def _tests(condition: Condition, name: str) -> list[Compare]:
 
 
 def _pieces(column: Modelled, tests: Sequence[Compare], shape: FloatArray | None = None) -> Pieces:
-    if not isinstance(column, Measured):
+    axis = column.axis
+    if axis is None:
         shares = np.ones(column.size)
         if column.unseen_code is not None:  # no double shows it, so none can fulfil anything by it
             shares[column.unseen_code] = 0.0
         return Pieces(column, np.arange(column.size), shares, None)
-    starts, ends = spans(column, np.arange(column.ordinary))
-    if column.points is not None:  # nothing inside a bin but one number
+    starts, ends = spans(axis, np.arange(axis.ordinary))
+    if axis.points is not None:  # nothing inside a bin but one number
         extra = np.arange(column.ordinary, column.size)
         low, high = (np.concatenate([end, np.zeros(len(extra), end.dtype)]) for end in (starts, ends))
         return Pieces(column, np.arange(column.size), np.ones(column.size), (low, high))
-    cuts = np.unique([cut for test in tests for cut in _cuts(column, test)]) if tests else np.array([])
+    cuts = np.unique([cut for test in tests for cut in axis.cuts(test.operator, test.value)]) if tests else np.array([])
     inner = cuts[(cuts > starts[0]) & (cuts < ends[-1])].astype(starts.dtype)
     low = np.union1d(starts, inner)
     high = np.append(low[1:], ends[-1])
@@ -218,17 +208,3 @@ def _pieces(column: Modelled, tests: Sequence[Compare], shape: FloatArray | None
         np.concatenate([shares, np.ones(len(extra))]),
         (np.concatenate([low, filler]), np.concatenate([high, filler + 1])),
     )
-
-
-def _cuts(column: Measured, test: Compare) -> Sequence[float]:
-    """Where a test splits the axis, just before a number that a column can hold."""
-    if test.operator in ("=", "!=") and special_of(column, test.value) is not None:
-        return []
-    value = place_of(column, test.value)
-    if isinstance(column, Real) and column.points is None:
-        if test.operator in ("=", "!="):
-            raise UsageError(f"where: {column.name} is a real number; ask for a range instead of {test.operator}")
-        before, after = value, math.nextafter(value, math.inf)
-    else:
-        before, after = math.ceil(value), math.floor(value) + 1
-    return {"<": [before], ">=": [before], "<=": [after], ">": [after]}.get(test.operator, [before, after])

@@ -12,7 +12,7 @@ from kagemusha.errors import SchemaError
 from kagemusha.rules.structural_zeros import StructuralZeros
 from kagemusha.rules.witness import reached, witness
 from kagemusha.rules.zeros_of_rules import bounds, walls_of
-from kagemusha.schema import Labelled, Measured, Schema
+from kagemusha.schema import Schema
 from kagemusha.schema.constraints import Constraint, Equation, Inequality
 from kagemusha.schema.laws import in_force, substituted
 
@@ -63,7 +63,7 @@ def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for column in schema.modelled:
         touching = reached({column.name}, walls)
-        if not touching or column.size > most or not isinstance(column, Labelled):
+        if not touching or column.size > most or column.axis is not None:
             continue
         names = sorted({name for wall in touching for name in wall.clique})
         for code in range(column.size):
@@ -118,13 +118,12 @@ def _feasible(schema: Schema, orders: Sequence[Inequality], codes: Mapping[str, 
     names = sorted({n for law in speaking for n in law.factors})
     lows, highs, whole = [], [], []
     for name in names:
-        column = schema[name]
-        assert isinstance(column, Measured)
+        column = schema.axis(name)
         low, high = bounds(column)
         at = codes.get(name)
         lows.append(float(low[0] if at is None else low[at]))
         highs.append(float(high[-1] if at is None else high[at]))
-        whole.append(int(column.whole and column.kind in ("integer", "date")))
+        whole.append(int(column.whole and column.steps == 1))
     matrix = np.array([[law.factors.get(name, 0.0) for name in names] for law in speaking])
     numbers = dict(zip(names, whole, strict=True))
     limits = np.array([_limit(law, all(numbers[name] for name in law.factors)) for law in speaking])
@@ -149,6 +148,5 @@ def _limit(law: Inequality, whole: bool) -> float:
 
 def _number(schema: Schema, name: str, codes: Mapping[str, int]) -> bool:
     """Whether a column surely has a number: without a code, where it cannot have anything else."""
-    column = schema[name]
-    assert isinstance(column, Measured)
+    column = schema.axis(name)
     return codes[name] < column.ordinary if name in codes else column.size == column.ordinary

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
-from kagemusha.encoding.bins import Span
-from kagemusha.encoding.cells import A_DAY
-from kagemusha.schema import Measured, Moment, Real
+from kagemusha.columns.bins import Span
+from kagemusha.schema import Measured
 from kagemusha.schema.constraints import Inequality
 
 SLACK = 1e-9
@@ -30,13 +29,13 @@ def squeeze(
     Bounds are tightened until they settle, then a column gets a value uniformly between its bounds, and so on. For orders
     of two columns (x ≤ y + c) tight bounds always leave a solution; for sums of more they may not.
     """
-    scales = {n: A_DAY.get(c.unit, 1) if isinstance(c, Moment) else 1 for n, c in columns.items()}
+    scales = {n: c.steps for n, c in columns.items()}
     low = {n: spans[n][0].astype(np.float64) for n in columns}
     high = {
         n: (spans[n][1] - 1 if c.whole else np.nextafter(spans[n][1], -np.inf)).astype(np.float64)
         for n, c in columns.items()
     }
-    steps = {n: _steps(c, low[n], high[n]) for n, c in columns.items()}
+    steps = {n: c.shown_steps(low[n], high[n]) for n, c in columns.items()}
     for name in rng.permutation(list(columns)).tolist():
         for _ in range(len(laws) + 1):
             for law in laws:
@@ -47,26 +46,8 @@ def squeeze(
         places = np.floor((last - first) / width + TOUCH)
         onto = np.minimum(first + np.floor(chance * (places + 1)) * width, last)
         value = np.where(step > 0, onto, first + chance * (last - first))
-        column = columns[name]
-        if isinstance(column, Real):
-            value = np.where(step > 0, np.round(value, column.shown_decimals), value)
-        low[name] = high[name] = value
+        low[name] = high[name] = np.where(step > 0, columns[name].rounded(value), value)
     return {n: _only(columns[n], low[n]) for n in columns}
-
-
-def _steps(column: Measured, low: FloatArray, high: FloatArray) -> FloatArray:
-    """How far apart the values of a column are that can be shown; 0 where a span holds none of them. Moves the ends onto them."""
-    if not isinstance(column, Real):
-        return np.ones(len(low))
-    decimals = column.shown_decimals
-    step = 10.0**-decimals
-    first, last = np.round(low, decimals), np.round(high, decimals)
-    first = np.where(first < low, np.round(first + step, decimals), first)
-    last = np.where(last > high, np.round(last - step, decimals), last)
-    # a bin narrower than the rounding holds no rounded number
-    fits = (first <= last) & (first >= low) & (last <= high)
-    low[fits], high[fits] = first[fits], last[fits]
-    return np.where(fits, step, 0.0)
 
 
 def _only(column: Measured, value: FloatArray) -> Span:
@@ -79,7 +60,7 @@ def _only(column: Measured, value: FloatArray) -> Span:
 def _tighten(
     law: Inequality,
     steps: Mapping[str, FloatArray],
-    scales: Mapping[str, int],
+    scales: Mapping[str, float],
     low: dict[str, FloatArray],
     high: dict[str, FloatArray],
     there: Mapping[str, NDArray[np.bool_]],

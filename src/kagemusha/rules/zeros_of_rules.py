@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
-from kagemusha.encoding.bins import spans
-from kagemusha.encoding.cells import A_DAY
+from kagemusha.columns.bins import spans
 from kagemusha.encoding.rules import SLACK
 from kagemusha.errors import SchemaError, UsageError
 from kagemusha.rules.conditions import Group, group_of
 from kagemusha.rules.partners import partners
 from kagemusha.rules.structural_zeros import StructuralZeros
-from kagemusha.schema import Measured, Modelled, Moment, Schema
+from kagemusha.schema import Measured, Schema
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.laws import in_force, substituted
@@ -41,8 +40,8 @@ def _listed_only(schema: Schema, rules: Sequence[Constraint]) -> list[Structural
     """Columns that a rule speaks of hold listed values only: what would be drawn again could break it."""
     found = {}
     for rule in rules:
-        for column in (schema[name] for name in rule.columns if name in schema.domain):
-            if isinstance(column, Modelled) and column.unseen_code is not None:
+        for column in (schema.modelled_column(name) for name in rule.columns if name in schema.domain):
+            if column.unseen_code is not None:
                 impossible = np.arange(column.size) == column.unseen_code
                 found[column.name] = StructuralZeros(rule.rule, (column.name,), impossible)
     return list(found.values())
@@ -102,8 +101,7 @@ def _beyond(schema: Schema, clique: Clique, law: Inequality) -> NDArray[np.bool_
     """Where even the values of the bins that suit the order best break it."""
     least = np.zeros(())
     for axis, name in enumerate(clique):
-        column = schema[name]
-        assert isinstance(column, Measured)
+        column = schema.axis(name)
         low, high = bounds(column)
         ends = np.minimum(law.factors[name] * low, law.factors[name] * high)
         # without a number the order says nothing
@@ -116,5 +114,4 @@ def bounds(column: Measured) -> tuple[FloatArray, FloatArray]:
     """The first and the last number of every bin, moments in days."""
     low, end = spans(column, np.arange(column.ordinary))
     high = end - 1 if column.whole else np.nextafter(end.astype(np.float64), -np.inf)
-    scale = A_DAY.get(column.unit, 1) if isinstance(column, Moment) else 1
-    return low / scale, high / scale
+    return low / column.steps, high / column.steps

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kagemusha.columns.column import Column
 from kagemusha.errors import SchemaError
-from kagemusha.schema.columns import Column
 from kagemusha.schema.constraints import Constraint, Equation
 from kagemusha.schema.formulas import Formula, columns_of, invertible, parse
-from kagemusha.schema.measured import Measured
-from kagemusha.schema.temporal import Moment
 
 
 def formulas(columns: Iterable[Column], constraints: Iterable[Constraint]) -> dict[str, Formula]:
@@ -20,11 +18,12 @@ def formulas(columns: Iterable[Column], constraints: Iterable[Constraint]) -> di
         if isinstance(rule.law, Equation) and not rule.guess:
             if rule.law.column in found:
                 raise SchemaError(f"constraint {rule.rule!r}: another rule says already what {rule.law.column!r} is")
-            if not isinstance(by_name[rule.law.column], Measured):
+            if by_name[rule.law.column].axis is None:
                 raise SchemaError(f"constraint {rule.rule!r}: {rule.law.column!r} is no column of numbers or dates")
             found[rule.law.column] = rule.law.formula
-    for column in by_name.values():
-        if isinstance(column, Measured) and column.formula is not None:
+    for axis in by_name.values():
+        column = axis.axis
+        if column is not None and column.formula is not None:
             if column.name in found:
                 raise SchemaError(f"column {column.name!r} has a formula and a rule that says what it is")
             try:
@@ -57,18 +56,19 @@ def check(columns: Mapping[str, Column], found: Mapping[str, Formula], replaced:
     for name, formula in found.items():
         used = columns_of(formula)
         for other in used:
-            if not isinstance(columns.get(other), Measured) or other in found:
+            axis = columns[other].axis if other in columns else None
+            if axis is None or other in found:
                 raise SchemaError(
                     f"column {name!r}: its formula uses {other!r}, which must be a column of numbers or dates of the table "
                     "without a formula of its own"
                 )
-            if getattr(columns[other], "unit", "") in ("Y", "M"):
+            if not axis.shows_days:
                 raise SchemaError(f"column {name!r}: its formula uses {other!r}, whose format shows no days")
         if name in replaced:
             _check_replaced(columns, name, formula, replaced)
         target = columns[replaced.get(name, name)]
         for other in sorted({*used, name} - {target.name}):
-            if getattr(columns[other], "missing", False) and not getattr(target, "missing", True):
+            if columns[other].may_lack and not target.may_lack:
                 raise SchemaError(
                     f"column {target.name!r}: it is worked out of {other!r}, which may be missing; say missing = true"
                 )
@@ -76,7 +76,7 @@ def check(columns: Mapping[str, Column], found: Mapping[str, Formula], replaced:
 
 def _check_replaced(columns: Mapping[str, Column], name: str, formula: Formula, replaced: Mapping[str, str]) -> None:
     target = replaced[name]
-    if isinstance(columns[name], Moment):
+    if (axis := columns[name].axis) is not None and axis.sort == "moment":
         raise SchemaError(f"column {name!r}: what is modelled in place of a column must be a number")
     if not invertible(formula, target):
         raise SchemaError(f"column {name!r}: replaces = {target!r} must be a column that stands once in the formula")

@@ -14,8 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.schema.columns import Modelled
-from kagemusha.schema.measured import Measured
+from kagemusha.columns.modelled import Modelled
 from kagemusha.schema.schema import Schema
 
 STEPS = 2**10
@@ -36,16 +35,7 @@ class Features:
     @classmethod
     def of(cls, column: Modelled) -> Features:
         """The features of a declared column."""
-        if not isinstance(column, Measured):
-            return cls(column.name, True, STEPS * np.eye(column.size, dtype=np.int64))
-        ends = np.append(column.starts[1:], column.high).astype(np.float64)
-        middle = (column.starts + ends) / 2 if column.high > column.low else column.starts.astype(np.float64)
-        width = float(column.high) - float(column.low) or 1.0
-        marks = column.size - column.ordinary
-        table = np.zeros((column.size, 1 + marks), dtype=np.int64)
-        table[: column.ordinary, 0] = np.rint(STEPS * np.clip(2 * (middle - float(column.low)) / width - 1, -1, 1))
-        table[column.ordinary :, 1:] = STEPS * np.eye(marks, dtype=np.int64)
-        return cls(column.name, False, table)
+        return cls(column.name, column.axis is None, column.feature_table(STEPS))
 
     @cached_property
     def statistics(self) -> IntArray:

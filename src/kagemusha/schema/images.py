@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from kagemusha.columns.category import Category
+from kagemusha.columns.integer import Integer
 from kagemusha.errors import UsageError
-from kagemusha.schema.categories import Category
-from kagemusha.schema.numeric import Integer
 from kagemusha.schema.schema import Schema
 
 LEVELS = 256

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kagemusha.columns.boolean import Boolean
+from kagemusha.columns.column import Column
+from kagemusha.columns.drop import Drop
 from kagemusha.errors import UsageError
-from kagemusha.schema.columns import Column, Drop
 from kagemusha.schema.constraints import Constraint, Determines
-from kagemusha.schema.labels import Boolean
 from kagemusha.schema.laws import in_force
 from kagemusha.schema.schema import Schema
 

@@ -6,15 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kagemusha.errors import SchemaError, UsageError
-from kagemusha.schema.columns import Modelled
 from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not
 from kagemusha.schema.constraints import Constraint, Determines, Inequality, Logical
 from kagemusha.schema.formulas import linear
-from kagemusha.schema.labels import Labelled
-from kagemusha.schema.measured import Measured
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.temporal import Moment
-from kagemusha.schema.truth import labels_that_hold, listed_codes, place_of, special_of
+from kagemusha.schema.truth import listed_codes
 
 
 def in_force(schema: Schema) -> list[Constraint]:
@@ -30,8 +26,7 @@ def check_rule(schema: Schema, rule: Constraint) -> None:
     law = rule.law
     try:
         for name in sorted(rule.columns):
-            if not isinstance(schema[name], Modelled):
-                raise SchemaError(f"column {name!r} is {schema[name].kind}: doubles have no values of it")
+            schema.modelled_column(name)
         if isinstance(law, Logical):
             for test in tests_of(law.condition):
                 _check_test(schema, test)
@@ -39,7 +34,7 @@ def check_rule(schema: Schema, rule: Constraint) -> None:
             _check_order(schema, law)
         elif isinstance(law, Determines):
             for name in (*law.given, law.column):
-                if not isinstance(schema[name], Labelled):
+                if schema[name].as_labels is None:
                     raise SchemaError(f"column {name!r} must be a category or a boolean")
     except (SchemaError, UsageError) as error:
         raise SchemaError(f"constraint {rule.rule!r}: {str(error).removeprefix('where: ')}") from None
@@ -58,27 +53,21 @@ def tests_of(condition: Condition) -> Iterator[Compare | Missing | Listed]:
 
 def _check_test(schema: Schema, test: Compare | Missing | Listed) -> None:
     if isinstance(test, Listed):
-        listed_codes([c for n in test.columns if isinstance(c := schema[n], Modelled)], test)
+        listed_codes([schema[name] for name in test.columns], test)
     elif isinstance(test, Compare):
-        column = schema[test.column]
-        if isinstance(column, Labelled):
-            labels_that_hold(column, test)
-        elif isinstance(column, Measured) and special_of(column, test.value) is None:
-            place_of(column, test.value)
+        schema.modelled_column(test.column).check_comparison(test.operator, test.value)
 
 
 def _check_order(schema: Schema, law: Inequality) -> None:
-    moments, units = 0.0, set()
+    moments, shown = 0.0, {}
     for name, factor in law.factors.items():
-        column = schema[name]
-        if not isinstance(column, Measured):
-            raise SchemaError(f"column {name!r} must be a number or a date; a category has no order")
-        if isinstance(column, Moment):
+        column = schema.axis(name)
+        if column.sort == "moment":
             moments += factor
-            units.add(column.unit)
+            shown[column.unit] = column.shows_days
     if abs(moments) > 1e-12:
         raise SchemaError("dates are compared with dates; write their difference, such as discharge - admission <= 365")
-    if len(units) > 1 and units & {"Y", "M"}:
+    if len(shown) > 1 and not all(shown.values()):
         raise SchemaError("dates that show no days are compared with dates of the same format only")
 
 

@@ -6,22 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from kagemusha.schema.categories import Category
-from kagemusha.schema.columns import Modelled
+from kagemusha.columns.measured import MANY_BINS
 from kagemusha.schema.constraints import Inequality
-from kagemusha.schema.measured import Measured
-from kagemusha.schema.numeric import Real
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.spelling import number_of
-from kagemusha.schema.temporal import Moment
 
-MANY_VALUES = 10_000
-MANY_BINS = 256
 COARSE_WEIGHT = 0.1
 """Bins of weights wider than this share of the largest one are said to be wide."""
 
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 _HEADLESS = (
     "the name is a number. If the file has no header line, its first record was taken for the names, and one person's "
@@ -64,13 +56,7 @@ def check(schema: Schema) -> list[Finding]:
         if _NUMBER.fullmatch(column.name):
             findings.append(Finding(column.name, "warning", _HEADLESS))
         if not column.open_fields:
-            texts = [
-                *_size_texts(column.size, column),
-                *_decimal_texts(column),
-                *_comma_texts(column),
-                *_alike_texts(column),
-            ]
-            findings += [Finding(column.name, "warning", text) for text in texts]
+            findings += [Finding(column.name, "warning", text) for text in column.advice]
     return findings
 
 
@@ -108,9 +94,10 @@ def likely_unit(schema: Schema) -> str | None:
     """The column that seems to tell persons apart, where no unit is declared."""
     if schema.unit:
         return None
-    named = [c for c in schema if not isinstance(c, Modelled) and looks_like_identifier(c.name)]
+    coded = {c.name for c in schema.with_codes}
+    named = [c for c in schema if c.name not in coded and looks_like_identifier(c.name)]
     # the draft says so where values were seen to repeat
-    named.sort(key=lambda c: "several rows" not in getattr(c, "reason", ""))
+    named.sort(key=lambda c: "several rows" not in c.in_words)
     return named[0].name if named else None
 
 
@@ -120,8 +107,7 @@ def _weight_findings(schema: Schema) -> list[Finding]:
     if schema.weight is None or steps is None:
         return []
     name = schema.weight.column
-    column = schema[name]
-    assert isinstance(column, Measured)
+    column = schema.axis(name)
     found = [
         Finding(
             name,
@@ -136,7 +122,7 @@ def _weight_findings(schema: Schema) -> list[Finding]:
     coarse = [
         end - start
         for start, end in zip(column.starts, ends, strict=True)
-        if column.points is None and getattr(column, "scale", None) != "log"
+        if column.points is None and not column.grows
     ]
     if coarse and max(coarse) > COARSE_WEIGHT * max(float(middles.max()), 1e-12) and column.ordinary < MANY_BINS:
         text = (
@@ -172,52 +158,10 @@ def _order_texts(schema: Schema) -> list[Finding]:
             continue
         first, second = sorted(law.factors, key=lambda name: -law.factors[name])
         columns = (schema[first], schema[second])
-        if all(isinstance(c, Moment) and c.name in schema.domain for c in columns):
+        if all((a := c.axis) is not None and a.sort == "moment" and c.name in schema.domain for c in columns):
             text = (
                 f"doubles will obey {rule.rule!r}, but how far apart the two are is known to a bin only: declare a column "
                 f'with formula = "{second} - {first}" and replaces = "{second}" to keep their difference'
             )
             found.append(Finding(second, "warning", text))
     return found
-
-
-def _size_texts(size: int, column: object) -> list[str]:
-    if isinstance(column, Category) and column.ordinary > MANY_VALUES:
-        return [f"{column.ordinary:,} categories: noise will hide nearly all of them; group them, or drop it"]
-    if isinstance(column, Measured) and column.ordinary > MANY_BINS:
-        return [f"{column.ordinary:,} bins: noise will hide most of them; {MANY_BINS} or fewer serve better"]
-    return ["only one code: the column can say nothing"] if size == 1 else []
-
-
-def _decimal_texts(column: object) -> list[str]:
-    if not isinstance(column, Real) or column.decimals is None:
-        return []
-    width = (column.high - column.low) / column.ordinary
-    if width >= 10.0**-column.decimals:
-        return []
-    return ["bins are narrower than the decimals can show; use fewer bins or more decimals"]
-
-
-def _comma_texts(column: object) -> list[str]:
-    if not isinstance(column, Category) or not column.categories:
-        return []
-    numbers = sum(_COMMA.fullmatch(str(label)) is not None for label in column.categories)
-    if numbers < max(2, len(column.categories) // 2):
-        return []
-    return [
-        "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
-    ]
-
-
-def _alike_texts(column: object) -> list[str]:
-    if not isinstance(column, Category):
-        return []
-    said: dict[float, str] = {}
-    for text in column.texts:
-        number = number_of(text)
-        if number is not None and said.setdefault(number, text) != text:
-            return [
-                f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the file "
-                "itself, or a frame that holds the column as text"
-            ]
-    return []

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kagemusha.columns.column import shown
 from kagemusha.errors import SchemaError
-from kagemusha.schema.columns import shown
 from kagemusha.schema.constraints import Constraint, read_list
 
 VERSION = 1

@@ -12,30 +12,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from kagemusha.columns import Column, Measured, Modelled
+from kagemusha.columns.column import shown
+from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.files import write_whole
 from kagemusha.schema import derivations, toml
-from kagemusha.schema.columns import Column, Modelled, shown
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.domain import Domain
-from kagemusha.schema.fields import column_from_fields, column_to_fields, did_you_mean, jsonable
+from kagemusha.schema.fact import Fact
 from kagemusha.schema.formulas import Formula
-from kagemusha.schema.measured import Measured
 from kagemusha.schema.reading import VERSION, check_version, constraints_of, target_of, with_list
 from kagemusha.schema.unit import EACH_ROW, Unit
 from kagemusha.schema.weight import Weight, WeightSteps, weight_steps
 from kagemusha.untrusted import StrangeFileError, read_regular
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One field of one column, such as the upper bound of age."""
-
-    column: str
-    field: str
-
-    def __str__(self) -> str:
-        return f"{self.column}.{self.field}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,7 @@ class Schema:
                 hint = did_you_mean(name, self.names)
                 raise SchemaError(f"constraint {rule.rule!r}: no column {name!r} (texts need '…'){hint}")
         derivations.check(self._by_name, self.formulas, self.replaced)
-        assert self.working_order is not None  # a circle is told at once
+        derivations.working_order(self.formulas, self.replaced)  # a circle is refused at once
         if target is not None and target not in (modelled := tuple(column.name for column in self.modelled)):
             what = "is not in the model" if target in self._by_name else "is not in the schema"
             raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
@@ -98,14 +88,42 @@ class Schema:
     @cached_property
     def replaced(self) -> Mapping[str, str]:
         """For the columns modelled in place of another one: which."""
-        return {c.name: c.replaces for c in self.columns if isinstance(c, Measured) and c.replaces is not None}
+        axes = (c.axis for c in self.columns)
+        return {c.name: c.replaces for c in axes if c is not None and c.replaces is not None}
 
     @cached_property
     def table_columns(self) -> tuple[Column, ...]:
         """The columns that the private table has: all but those worked out of others for the model alone."""
-        return tuple(
-            c for c in self.columns if not (isinstance(c, Measured) and c.replaces is not None and not c.in_table)
-        )
+        return tuple(c for c in self.columns if (a := c.axis) is None or a.replaces is None or a.in_table)
+
+    @cached_property
+    def with_codes(self) -> tuple[Modelled, ...]:
+        """The columns that have codes: all but those that are dropped or made up."""
+        return tuple(c for c in self.columns if isinstance(c, Modelled))
+
+    @cached_property
+    def coded(self) -> tuple[Modelled, ...]:
+        """Those of them that the private table has."""
+        return tuple(c for c in self.table_columns if isinstance(c, Modelled))
+
+    @cached_property
+    def measured(self) -> Mapping[str, Measured]:
+        """The columns of the model on an axis, by name."""
+        return {c.name: axis for c in self.modelled if (axis := c.axis) is not None}
+
+    def modelled_column(self, name: str) -> Modelled:
+        """A column that has codes."""
+        found = self[name]
+        if not isinstance(found, Modelled):
+            raise SchemaError(f"column {name!r} is {found.kind}: doubles have no values of it")
+        return found
+
+    def axis(self, name: str) -> Measured:
+        """A column whose values lie on an axis."""
+        found = self[name].axis
+        if found is None:
+            raise SchemaError(f"column {name!r} must be a number or a date; a category has no order")
+        return found
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -132,7 +150,7 @@ class Schema:
     def modelled(self) -> tuple[Modelled, ...]:
         """The columns that are in the model, in order."""
         without = {name for name in self.formulas if name not in self.replaced} | set(self.replaced.values())
-        return tuple(c for c in self.columns if isinstance(c, Modelled) and c.name not in without)
+        return tuple(c for c in self.with_codes if c.name not in without)
 
     @cached_property
     def domain(self) -> Domain:
@@ -150,7 +168,7 @@ class Schema:
     @cached_property
     def weights(self) -> WeightSteps | None:
         """The weight of each code of the weight's column; None where no weight is declared."""
-        return None if self.weight is None else weight_steps(self[self.weight.column], self.weight)
+        return None if self.weight is None else weight_steps(self.axis(self.weight.column), self.weight)
 
     def derived_facts(self) -> tuple[Fact, ...]:
         """Facts taken from the data that nobody has confirmed; a release resting on them is not private."""
@@ -163,31 +181,26 @@ class Schema:
     def vouchers(self) -> tuple[str, ...]:
         """Who confirmed what, and from which source, a sentence for each; certificates show them."""
         said: dict[str, list[str]] = {}
-        for column in self.columns:
-            if column.confirmed is not None:
-                said.setdefault(column.confirmed, []).append(column.name)
-        for rule in self.constraints:
-            if rule.confirmed is not None and not rule.guess:
-                said.setdefault(rule.confirmed, []).append(f"the rule {rule.rule}")
-        return tuple(f"Public facts of {', '.join(what)}: confirmed by {who}." for who, what in said.items())
+        rules = [(rule.confirmed, f"the rule {rule.rule}") for rule in self.constraints if not rule.guess]
+        for who, what in [*((column.confirmed, column.name) for column in self.columns), *rules]:
+            if who is not None:
+                said.setdefault(who, []).append(what)
+        return tuple(f"Public facts of {', '.join(named)}: confirmed by {who}." for who, named in said.items())
 
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
         changed = _replace(self[name], **changes)
-        return self._having(changed if column.name == name else column for column in self.columns)
-
-    def _having(self, columns: Iterable[Column]) -> Schema:
-        return _replace(self, columns=tuple(columns))
+        return _replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
         kept = [new.pop(column.name, column) for column in self.columns]
-        return self._having([*kept, *new.values()])
+        return _replace(self, columns=(*kept, *new.values()))
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
-        return self._having(_replace(column, derived=()) for column in self.columns)
+        return _replace(self, columns=tuple(_replace(column, derived=()) for column in self.columns))
 
     def with_unit(self, unit: Unit) -> Schema:
         """The same columns with another unit of privacy."""
@@ -228,7 +241,10 @@ class Schema:
             raise SchemaError("schema: a list of columns, each with a name, is needed")
         check_version(document.get("version"))
         columns = (column_from_fields(e["name"], {k: v for k, v in e.items() if k != "name"}) for e in entries)
-        rules = constraints_of(document.get("constraints", []))
+        return cls._of(document, columns, constraints_of(document.get("constraints", [])))
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
         return cls(columns, unit, rules, target_of(document), weight)
 
@@ -250,15 +266,15 @@ class Schema:
         if not isinstance(tables, Mapping) or not tables:
             raise SchemaError("the schema names no column; declare at least one, such as [columns.age]")
         columns = (column_from_fields(name, with_list(name, table, folder)) for name, table in tables.items())
-        rules = constraints_of(document.get("constraint", []), folder)
-        unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight)
+        return cls._of(document, columns, constraints_of(document.get("constraint", []), folder))
 
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
-        columns = [(column.name, column_to_fields(column)) for column in self.columns]
+        columns, rules = (
+            [(c.name, column_to_fields(c)) for c in self.columns],
+            [r.to_fields() for r in self.constraints],
+        )
         weight = {} if self.weight is None else self.weight.to_fields()
-        rules = [rule.to_fields() for rule in self.constraints]
         return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight)
 
     @classmethod
@@ -279,7 +295,6 @@ class Schema:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the schema file, whole or not at all."""
-        where = Path(path)
-        if not where.parent.is_dir() or where.is_dir():
+        if not (where := Path(path)).parent.is_dir() or where.is_dir():
             raise OutputError(f"{path}: the schema file cannot be written: there is no such folder")
         write_whole(where, self.dumps().encode("utf-8"))

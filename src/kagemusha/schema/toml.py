@@ -17,7 +17,7 @@ HEADER = """\
 # What is declared about the table. Names, categories, bounds and bins in this file are treated as PUBLIC:
 # write only what you would know without looking at the data.
 #
-# kind           category | boolean | integer | real | date | datetime | drop | surrogate
+# kind           category | boolean | integer | real | date | datetime | time | duration | drop | surrogate
 # missing        true if a value may be missing (adds one code)
 # out_of_domain  where values outside the declared domain are counted: "clip", "missing", "other" (a category of that
 #                name), or "redraw" (apart; doubles get a listed category in its place)

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.columns import Column, Measured
+from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
-from kagemusha.schema.columns import Column
-from kagemusha.schema.fields import did_you_mean
-from kagemusha.schema.numeric import Integer, Real
 
 FIELDS = ("column", "missing")
 
@@ -68,8 +67,10 @@ class Weight:
             raise SchemaError(
                 f"weight: the schema has no column {self.column!r}{did_you_mean(self.column, tuple(columns))}"
             )
-        if not isinstance(column, Integer | Real) or self.column not in modelled:
+        axis = column.axis
+        if axis is None or axis.sort != "number" or self.column not in modelled:
             raise SchemaError(f"weight: column {self.column!r} must be an integer or real that is modelled itself")
+        column = axis
         if column.formula is not None:
             raise SchemaError(f"weight: column {self.column!r} has a formula; a weight must be a column of the table")
         if column.special:
@@ -116,9 +117,8 @@ class WeightSteps:
         return np.asarray(self.steps * self.unit)
 
 
-def weight_steps(column: Column, weight: Weight) -> WeightSteps:
+def weight_steps(column: Measured, weight: Weight) -> WeightSteps:
     """Each bin has the weight in its middle; single values have their own. Exact where weights are whole and below 2¹⁹."""
-    assert isinstance(column, Integer | Real)  # checked when it was declared
     low = column.starts.astype(np.float64)
     last = np.append(low[1:] - column.whole, float(column.high))
     middles = (low + last) / 2 if column.points is None else column.points

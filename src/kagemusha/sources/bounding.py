@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.values import GAPS, UNREADABLE, Plain, label_text
+from kagemusha.columns.values import GAPS, UNREADABLE, Plain, label_text
 from kagemusha.sources.spool import KEEP, Spool
 
 LARGEST = 2.0**53

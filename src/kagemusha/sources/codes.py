@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.bins import code_type
+from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, UsageError
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally

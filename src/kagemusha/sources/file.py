@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.cells import Cells, formula_codes, formula_inputs
+from kagemusha.columns.cells import Cells
+from kagemusha.columns.parse import TextReader
+from kagemusha.columns.pushed import plain_of
+from kagemusha.columns.values import Plain
+from kagemusha.encoding.derived import formula_codes, formula_inputs
 from kagemusha.encoding.frames import check_names
-from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.sql import WHOSE, Query, as_plain, codes_query
-from kagemusha.encoding.values import Plain
+from kagemusha.encoding.sql import WHOSE, Query, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
@@ -105,10 +107,7 @@ class FileSource(Source):
         for file in self._files:
             query = self._query(file, columns)
             for batch, reader in self._scan(file, query):
-                measured = query.cells(batch, reader, names)
-                codes = query.codes_by_name(batch, reader, [name for name in names if name not in measured])
-                cells = measured | {n: Cells(c.astype(np.int64), np.zeros(len(c))) for n, c in codes.items()}
-                yield cells, self._whose(file, batch)
+                yield query.cells(batch, reader, names), self._whose(file, batch)
 
     def _bound(self) -> None:
         """One scan for the codes and whose they are; of each person so many rows stay as are declared."""
@@ -141,7 +140,7 @@ class FileSource(Source):
         if unit is None:
             return []
         stored = file.stored[file.names.index(unit)]
-        return [as_plain(value, stored) for value in batch.column(WHOSE).to_pylist()]
+        return [plain_of(value, stored) for value in batch.column(WHOSE).to_pylist()]
 
     def _codes(self, query: Query, batch: Any, reader: TextReader) -> list[Codes]:
         found = query.codes_by_name(batch, reader, self.domain)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
+from kagemusha.columns.arrow import plain_values
+from kagemusha.columns.values import Plain
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.arrow import plain_values
 from kagemusha.encoding.frames import column_values, library_of, open_frame
-from kagemusha.encoding.values import Plain
-from kagemusha.schema import Category, Schema
+from kagemusha.schema import Schema
 from kagemusha.sources.bounding import Persons, bounded
 from kagemusha.sources.protocol import Source
 
@@ -56,5 +56,5 @@ class FrameSource(Source):
 
 def unit_values(opened: Any, name: str) -> list[Plain]:
     """The plain values of the column that tells persons apart."""
-    values = column_values(opened, Category(name))
+    values = column_values(opened, name)
     return values if isinstance(values, list) else plain_values(values)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import IO
 
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
 from kagemusha.sources.engine import connect, parquet_reader, shielded
 
@@ -97,9 +97,14 @@ def parquet_header(path: Path) -> tuple[tuple[str, ...], tuple[Stored, ...]]:
     query = f"DESCRIBE SELECT * FROM {parquet_reader(path)}"
     with connect() as connection:
         rows = shielded(path, lambda: connection.execute(query).fetchall())
-    stored = (stored_as(str(row[1])) for row in rows)
-    coarse = (str(kind).startswith(("timestamp[s", "timestamp[ms")) for kind in fields.types)
-    return names, tuple("milliseconds" if ms else found for found, ms in zip(stored, coarse, strict=True))
+    return names, tuple(_stored(str(kind), str(row[1])) for kind, row in zip(fields.types, rows, strict=True))
+
+
+def _stored(arrow_type: str, sql_type: str) -> Stored:
+    """What a Parquet file says of a column to pyarrow, where DuckDB forgets it."""
+    if arrow_type.startswith(("timestamp[s", "timestamp[ms")):
+        return "milliseconds"
+    return "interval" if arrow_type.startswith("duration[") else stored_as(sql_type)
 
 
 def stored_as(sql_type: str) -> Stored:
@@ -118,6 +123,8 @@ def stored_as(sql_type: str) -> Stored:
         return "decimal"
     if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", sql_type):
         return "integer"
+    if sql_type == "INTERVAL":
+        return "interval"
     if sql_type == "BLOB":
         return "binary"
     return "nested" if sql_type.endswith("]") or sql_type.startswith(("STRUCT", "MAP", "UNION", "VARIANT")) else "other"

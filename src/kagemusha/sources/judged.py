@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
+from kagemusha.columns.bins import code_type, no_codes
+from kagemusha.columns.cells import Cells
+from kagemusha.columns.values import Plain
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.bins import code_type, no_codes
-from kagemusha.encoding.cells import Cells
 from kagemusha.encoding.frames import check_names, open_frame
 from kagemusha.encoding.rules import holds, with_worked_out
-from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
 from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
-from kagemusha.schema import Clique, Modelled, Schema
+from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines
 from kagemusha.schema.formulas import columns_of
 from kagemusha.schema.judging import broken, judged_schema, rules_in_force
@@ -113,5 +113,4 @@ class JudgedSource(Source):
         named |= {
             name for one in named & set(self._declared.formulas) for name in columns_of(self._declared.formulas[one])
         }
-        wanted = [c for c in self._declared.table_columns if isinstance(c, Modelled) and c.name in named]
-        yield from self._file.cells_of(wanted)
+        yield from self._file.cells_of([c for c in self._declared.coded if c.name in named])

@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from kagemusha.encoding.parse import quote
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.parse import quote
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.sources.engine import connect, shielded
 from kagemusha.sources.header import stored_as

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from kagemusha.arrays import IntArray
-from kagemusha.encoding.arrow import check_flat, plain_values
+from kagemusha.columns.arrow import check_flat, plain_values
+from kagemusha.columns.pushed import plain_columns, plain_of
+from kagemusha.columns.stored import Stored
+from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import check_names, column_values, open_frame
-from kagemusha.encoding.pushdown import plain_columns, plain_of, raw
-from kagemusha.encoding.sql import Stored, as_plain, plain_sql
-from kagemusha.encoding.values import Plain, label_text
+from kagemusha.encoding.sql import DUCK
 from kagemusha.errors import SchemaError
 from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
@@ -89,8 +90,8 @@ class OpenTable(ABC):
         """The same table behind a schema that leaves nothing open."""
 
     def _labelled(self, name: str) -> Labelled:
-        column = self.schema[name]
-        assert isinstance(column, Labelled)
+        column = self.schema[name].as_labels
+        assert column is not None, "only lists of labels are found value by value"
         return column
 
 
@@ -106,14 +107,14 @@ class OpenFrame(OpenTable):
         """Every label with its count."""
         column = self._labelled(name)
         opened = open_frame(self._frame)
-        values = column_values(opened, column)
+        values = column_values(opened, name)
         unit = self.schema.unit
         if unit.column is not None:
             plain_ones = values if isinstance(values, list) else plain_values(values)
             return bounded_counts(plain_ones, unit_values(opened, unit.column), unit.max_rows)
         if isinstance(values, list):
             return ValueCounts.of(Counter(values).items())
-        check_flat(column, values.type)
+        check_flat(name, column.kind, values.type)
         found = values.value_counts()
         return ValueCounts.of(zip(plain_values(found.field("values")), found.field("counts").to_pylist(), strict=True))
 
@@ -150,8 +151,8 @@ class OpenFile(OpenTable):
                     file, f"SELECT {value}, {person} FROM {{}}"
                 )  # in one scan: another may have another order
                 file.check_count(len(rows))
-                values += [as_plain(row[0], stored) for row in rows]
-                whose += [as_plain(row[1], kind) for row in rows]
+                values += [plain_of(row[0], stored) for row in rows]
+                whose += [plain_of(row[1], kind) for row in rows]
             return bounded_counts(values, whose, unit.max_rows)
         found: Counter[Plain] = Counter()
         for file in self._files:
@@ -159,13 +160,13 @@ class OpenFile(OpenTable):
             rows = _all_rows(file, f"SELECT {value} AS label, count(*) FROM {{}} GROUP BY 1")
             file.check_count(sum(count for _, count in rows))
             for label, count in rows:
-                found[as_plain(label, stored)] += count
+                found[plain_of(label, stored)] += count
         return ValueCounts.of(found.items())
 
     @staticmethod
     def _plain(file: RawTable, name: str, column: Labelled) -> tuple[str, Stored]:
         at = file.names.index(name)
-        return plain_sql(column, file.stored[at], file.source(at)), file.stored[at]
+        return column.plain_sql(file.stored[at], file.source(at), DUCK), file.stored[at]
 
     def with_schema(self, schema: Schema) -> Source:
         """The same files behind a closed schema."""
@@ -213,7 +214,7 @@ class OpenSql(OpenTable):
 
     def _raw(self, name: str) -> tuple[str, Stored]:
         at = self._table.names.index(name)
-        return raw(self._table.stored[at], f"c{at}", self._table.dialect), self._table.stored[at]
+        return self._table.dialect.raw(f"c{at}", self._table.stored[at]), self._table.stored[at]
 
     def with_schema(self, schema: Schema) -> Source:
         """The same table, in the same state, behind a closed schema."""

@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from kagemusha.encoding.dialects import PostgresDialect
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.dialects import PostgresDialect
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
@@ -37,7 +37,7 @@ _SESSION = (
 
 _STORED: dict[int, Stored] = {
     16: "boolean", 17: "binary", 18: "text", 19: "text", 20: "integer", 21: "integer", 23: "integer", 25: "text", 700: "float",
-    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned", 1700: "decimal",
+    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned", 1186: "interval", 1700: "decimal",
     2950: "text",
 }  # fmt: skip
 """The numbers of PostgreSQL's own types."""

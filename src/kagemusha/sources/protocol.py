@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.bins import no_codes
+from kagemusha.columns.bins import no_codes
 from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.tally import Tally

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Literal
 
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
 from kagemusha.sources.engine import connect, parquet_reader, pattern, shielded
 from kagemusha.sources.header import csv_header, open_bytes, parquet_header
@@ -41,9 +41,10 @@ class RawFile:
         self.check_unchanged()
         columns = ", ".join(f"c{i}" for i in range(len(self.names)))
         with connect(len(self.names)) as connection, self._readable() as path:
-            if "milliseconds" in self.stored:
-                connection.register("whole_file", _with_milliseconds(self.path, self.stored))
-            table = "whole_file" if "milliseconds" in self.stored else self._reader(path)
+            through_arrow = self.kind == "parquet" and bool({"milliseconds", "interval"} & set(self.stored))
+            if through_arrow:
+                connection.register("whole_file", _by_arrow(self.path, self.stored))
+            table = "whole_file" if through_arrow else self._reader(path)
             yield connection, f"{table} AS raw({columns})"
 
     def check_count(self, rows: int) -> None:
@@ -154,8 +155,8 @@ def _write(copy: IO[bytes], blocks: Iterator[bytes], delimiter: str, loose: bool
     copy.flush()
 
 
-def _with_milliseconds(path: Path, stored: Sequence[Stored]) -> Any:
-    """The file as pyarrow reads it, with milliseconds as numbers: one that DuckDB's microseconds do not hold stops it."""
+def _by_arrow(path: Path, stored: Sequence[Stored]) -> Any:
+    """The file as pyarrow reads it, with what DuckDB takes for numbers (durations) or stumbles over (milliseconds too far away)."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -163,5 +164,9 @@ def _with_milliseconds(path: Path, stored: Sequence[Stored]) -> Any:
     columns = {}
     for at, kind in enumerate(stored):
         column = pc.field(at)
-        columns[f"c{at}"] = column.cast(pa.timestamp("ms")).cast(pa.int64()) if kind == "milliseconds" else column
+        if kind == "milliseconds":
+            column = column.cast(pa.timestamp("ms")).cast(pa.int64())
+        elif kind == "interval":
+            column = column.cast(pa.duration("us"), safe=False)
+        columns[f"c{at}"] = column
     return ds.dataset(path, format="parquet").scanner(columns=columns)

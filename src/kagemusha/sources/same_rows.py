@@ -11,13 +11,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from kagemusha.encoding.sql import MOMENTS, Stored, plain_sql
+from kagemusha.columns.stored import MOMENTS, Stored
+from kagemusha.encoding.sql import DUCK
 from kagemusha.identity import Identity
-from kagemusha.schema import Category
 from kagemusha.sources.engine import shielded
 from kagemusha.sources.lake import RawTable, fingerprint_of
-
-_ANY = Category("any")
 
 
 def identity_of(files: Sequence[RawTable]) -> Identity:
@@ -49,7 +47,7 @@ def _one_row(file: RawTable, connection: Any, query: str) -> tuple[Any, ...]:
 def _text_of(stored: Stored, source: str) -> str:
     """The text that stands for a cell; never NULL, for `concat_ws` would leave that out."""
     if stored in MOMENTS:
-        return f"coalesce(CAST(TRY(make_timestamp({plain_sql(_ANY, stored, source)})) AS VARCHAR), '')"
+        return f"coalesce(CAST(TRY(make_timestamp({DUCK.raw(source, stored)})) AS VARCHAR), '')"
     text = f"CAST({source} AS VARCHAR)"
     moment = f"CAST(TRY_CAST({text} AS TIMESTAMP) AS VARCHAR)"
     number = f"nullif(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), 'nan')"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from kagemusha.encoding.dialect import Dialect
+from kagemusha.columns.dialect import Dialect
 from kagemusha.schema import Clique, Domain
 
 CELLS = 1 << 21

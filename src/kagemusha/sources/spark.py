@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
-from kagemusha.encoding.dialects import SparkDialect
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.dialects import SparkDialect
+from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 
@@ -24,6 +24,7 @@ _STORED: dict[str, Stored] = {
     "string": "text", "binary": "binary", "byte": "integer", "short": "integer", "integer": "integer", "long": "integer",
     "float": "float", "double": "float", "boolean": "boolean", "date": "date", "timestamp": "zoned", "timestamp_ntz": "timestamp",
     "array": "nested", "map": "nested", "struct": "nested", "variant": "nested", "void": "text",
+    "time": "text", "daytimeinterval": "interval",
 }  # fmt: skip
 
 

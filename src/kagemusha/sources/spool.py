@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from kagemusha.arrays import Codes
-from kagemusha.encoding.bins import code_type
+from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError
 
 KEEP = 256 * 2**20

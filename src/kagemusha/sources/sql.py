@@ -12,12 +12,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
-from kagemusha.encoding.arrow import encode_plain
-from kagemusha.encoding.bins import code_type
+from kagemusha.columns.bins import code_type
+from kagemusha.columns.parse import TextReader
+from kagemusha.columns.pushed import Pushed, person, plain_columns, pushed
+from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names
-from kagemusha.encoding.parse import TextReader
-from kagemusha.encoding.pushdown import Pushed, person, plain_columns, pushed, raw
-from kagemusha.encoding.values import Plain
 from kagemusha.errors import SchemaError
 from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
@@ -233,7 +232,7 @@ class SqlSource(Source):
         """Rows brought over as they are, encoded here; and the plain values of what stands behind the modelled columns."""
         stored = [self._table.stored[i] for i in at]
         fields = ", ".join(
-            f"{raw(kind, f'c{i}', self._table.dialect)} AS r{n}"
+            f"{self._table.dialect.raw(f'c{i}', kind)} AS r{n}"
             for n, (i, kind) in enumerate(zip(at, stored, strict=True))
         )
         modelled = self._schema.modelled
@@ -241,7 +240,7 @@ class SqlSource(Source):
         try:
             for batch in self._table.batches(f"SELECT {fields} FROM {self._table.scan} WHERE {which}"):
                 plain = plain_columns(batch, stored)
-                codes = [encode_plain(c, v, reader) for c, v in zip(modelled, plain[: len(modelled)], strict=True)]
+                codes = [c.encode_plain(v, reader) for c, v in zip(modelled, plain[: len(modelled)], strict=True)]
                 yield codes, plain[len(modelled) :]
         finally:
             reader.close()

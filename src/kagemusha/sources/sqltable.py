@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kagemusha.encoding.dialect import Dialect
-from kagemusha.encoding.sql import Stored
+from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.stored import Stored
 from kagemusha.identity import Identity
 
 Row = Sequence[Any]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.columns.measured import Measured
 from kagemusha.errors import ModelTooLarge
 from kagemusha.generators.gan import Hump
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.modes import SPREAD, Modes, fit_modes
 from kagemusha.schema import Schema
-from kagemusha.schema.measured import Measured
 
 MOST_LABELS = 20_000
 """Codes of all labelled columns together: one-hot vectors of more are refused, not tried."""
@@ -22,7 +22,7 @@ MOST_LABELS = 20_000
 
 def require_labels(schema: Schema) -> None:
     """Refuse more labels than a network of this kind can hold, before anything is read."""
-    sizes = {column.name: column.size for column in schema.modelled if not isinstance(column, Measured)}
+    sizes = {column.name: column.size for column in schema.modelled if column.axis is None}
     if sum(sizes.values()) > MOST_LABELS:
         widest = max(sizes, key=lambda name: sizes[name])
         raise ModelTooLarge(
@@ -52,8 +52,8 @@ class EncodedRows:
         at = wish = 0
         for column, codes in zip(schema.modelled, columns, strict=True):
             count = np.bincount(codes, minlength=column.size)
-            if isinstance(column, Measured):
-                hump, place, hot = _measured(column, codes, count, rng)
+            if (axis := column.axis) is not None:
+                hump, place, hot = _measured(axis, codes, count, rng)
                 places.append(place)
             else:
                 hump = Hump(column.name, column.size, np.zeros(0), np.zeros(0), np.zeros(0))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from kagemusha.schema import Schema
 from kagemusha.schema.images import image_shape
-from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.registry import DEFAULT
 
 MANY_NUMBERS = 24
@@ -30,7 +29,7 @@ def suited(schema: Schema) -> Suited:
     if shape is not None and len(schema.modelled) >= MANY_NUMBERS:
         return Suited("nigao", f"the columns are the pixels of pictures, {shape[0]} × {shape[1]}")
     columns = schema.modelled
-    numbers = sum(isinstance(c, Measured) and (bool(c.open_fields) or c.size > FEW_CODES) for c in columns)
+    numbers = sum(c.axis is not None and (bool(c.open_fields) or c.size > FEW_CODES) for c in columns)
     told = f"{numbers} of {len(columns)} columns are numbers with more than {FEW_CODES} codes"
     if numbers >= MANY_NUMBERS and 2 * numbers > len(columns):
         return Suited("nigao", f"{told}: too many for tables of counts, enough for directions")

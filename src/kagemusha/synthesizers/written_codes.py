@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.columns.modelled import Modelled
 from kagemusha.generators.gan import Hump
 from kagemusha.marginals import NoisyMarginal, nearest_counts
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.inputs import Floats
 from kagemusha.neural.modes import fit_modes
 from kagemusha.schema import Schema
-from kagemusha.schema.columns import Modelled
-from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.encoded_rows import hump_of, numbers_of
 
 EVEN = 0.01
@@ -99,14 +98,15 @@ def total_of(counts: Sequence[NoisyMarginal]) -> float:
 
 def _written(column: Modelled, share: FloatArray) -> tuple[Hump, IntArray, FloatArray]:
     codes = np.arange(column.size)
-    if not isinstance(column, Measured):
+    axis = column.axis
+    if axis is None:
         empty = np.zeros(0)
         return Hump(column.name, column.size, empty, empty, empty), codes, np.zeros(column.size)
-    numbers = numbers_of(column)
+    numbers = numbers_of(axis)
     modes = fit_modes(numbers, share[: column.ordinary])
     ordinary = np.minimum(codes, column.ordinary - 1)
     hot: IntArray = modes.shares(numbers[ordinary]).argmax(axis=1).astype(np.int64)
     place = modes.places(numbers[ordinary], hot)
     missing = codes >= column.ordinary
     hot[missing], place[missing] = len(modes) + (codes - column.ordinary)[missing], 0.0
-    return hump_of(column, modes, numbers), hot, place
+    return hump_of(axis, modes, numbers), hot, place

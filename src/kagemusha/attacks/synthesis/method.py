@@ -18,7 +18,7 @@ from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical.sampling import sample_iid
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
-from kagemusha.schema import Category, Measured, Schema
+from kagemusha.schema import Category, Schema
 from kagemusha.sources.codes import KEPT_CELLS, CodesSource
 from kagemusha.sources.protocol import Source
 from kagemusha.synthesizers.registry import create
@@ -171,7 +171,7 @@ def _present(world: World) -> tuple[IntArray, ...]:
     found = []
     for i, column in enumerate(world.table.schema.modelled):
         codes = np.unique(world.codes[:, i]).astype(np.int64)
-        if isinstance(column, Measured) and column.size == column.ordinary:
+        if column.axis is not None and column.size == column.ordinary:
             codes = np.arange(codes[0], codes[-1] + 1)
         found.append(codes)
     return tuple(found)

@@ -18,7 +18,7 @@ from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.privacy.budget import Budget
-from kagemusha.schema import Modelled, Schema
+from kagemusha.schema import Schema
 from kagemusha.sources.scratch import private_folder
 
 SECONDS = 3600
@@ -49,13 +49,13 @@ def _whole(same: SameTable) -> Any:
 
 
 def _decode(schema: Schema, codes: Any) -> Any:
-    modelled = Schema((c for c in schema if isinstance(c, Modelled)), constraints=schema.constraints)
+    modelled = Schema(schema.with_codes, constraints=schema.constraints)
     return Encoder(modelled).decode(codes, rng=np.random.default_rng(0), like="pyarrow")
 
 
 def encode(frame: Any, schema: Schema) -> Doubles:
     """Doubles of a frame, or a DataError that says which columns do not fit."""
-    modelled = Schema((c for c in schema if isinstance(c, Modelled)), constraints=schema.constraints)
+    modelled = Schema(schema.with_codes, constraints=schema.constraints)
     return Doubles(codes=Encoder(modelled).encode(frame).astype(np.int32))
 
 

@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.columns.measured import Measured
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.corrected import corrected
 from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.schema import Category, Schema
+from kagemusha.schema import Schema
 
 Tree = Sequence[IntArray]
 """For each level, fine ones first, the group of every code."""
@@ -17,7 +17,7 @@ def trees_of(schema: Schema | None) -> Mapping[str, Tree]:
     """The trees of the columns that have one."""
     found: dict[str, Tree] = {}
     for column in schema.modelled if schema is not None else ():
-        if isinstance(column, Category) and (levels := column.tree()):
+        if levels := column.tree():
             found[column.name] = [np.unique(level, return_inverse=True)[1].astype(np.int64) for level in levels[::-1]]
     return found
 

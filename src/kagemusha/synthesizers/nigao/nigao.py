@@ -24,7 +24,6 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of
-from kagemusha.schema.measured import Measured
 from kagemusha.synthesizers.kage.kage import Kage
 from kagemusha.synthesizers.nigao.cells import MOST_CLASSES, candidates, choose_cells
 from kagemusha.synthesizers.nigao.estimates import MEANS
@@ -64,7 +63,7 @@ class Nigao(Synthesizer):
         """Numbers by phases inside classes; labelled columns beside the classes by kage, with its share of the budget."""
         schema, domain = curator.schema, curator.domain
         self._require(domain)
-        kinds = {column.name: isinstance(column, Measured) for column in schema.modelled}
+        kinds = {column.name: column.axis is not None for column in schema.modelled}
         labelled = [name for name in domain if not kinds[name] or name == self.target]
         if len(labelled) == len(domain):
             return Kage(target=self.target).build(curator, progress=progress)

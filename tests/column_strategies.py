@@ -6,9 +6,9 @@ from datetime import date, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from kagemusha.columns.label import text_of
+from kagemusha.columns.spelling import NOT_A_NUMBER, canonical
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real
-from kagemusha.schema.labels import text_of
-from kagemusha.schema.spelling import NOT_A_NUMBER, canonical
 
 HOSTILE_TEXTS = [
     None, "", " ", "a", "A", " a", "a ", "é", "e\u0301", "'", '"', "\\", "%", "a'b", "other", "null", "NULL", "None",

@@ -116,3 +116,14 @@ def moment_text(microseconds: int) -> str:
     if microseconds % MICROSECONDS_A_DAY == 0:
         return moment.date().isoformat()
     return moment.isoformat(sep=" ")
+
+
+_DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "j": 3, "H": 2, "I": 2, "M": 2, "S": 2, "f": 6}
+
+
+def digits_of(form: str) -> int | None:
+    """How many digits a format writes, if it writes nothing else; tables take such dates for numbers."""
+    letters = re.findall(r"%(.)", form)
+    if re.sub(r"%.", "", form) or not all(letter in _DIGITS for letter in letters):
+        return None
+    return sum(_DIGITS[letter] for letter in letters)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from kagemusha.schema.columns import INTEGER_TYPES, MAX_CODES, OutOfDomain
-from kagemusha.schema.labels import Label, Labelled, text_of
-from kagemusha.schema.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
+from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES, OutOfDomain
+from kagemusha.columns.label import Label, compatible, text_of
+from kagemusha.columns.labelled import Labelled
+from kagemusha.columns.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
 
 _TOO_LONG = 10**300
+MANY_VALUES = 10_000
+_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 OTHER = "other"
 """What stands for values that are not listed, where no other word is declared."""
@@ -51,6 +55,8 @@ class Category(Labelled):
     families: tuple[tuple[str, ...], ...] = ()
 
     kind: ClassVar[str] = "category"
+    has_domain: ClassVar[bool] = True
+    in_engines: ClassVar[frozenset[str]] = frozenset({"categories", "other", "missing", "out_of_domain"})
     fields: ClassVar[tuple[str, ...]] = (
         "categories",
         "levels",
@@ -227,6 +233,52 @@ class Category(Labelled):
             if number is not None:
                 (plain if canonical(text) == number_text(number) else odd).setdefault(number, code)
         return odd | plain
+
+    @property
+    def _groups_in_words(self) -> str:
+        return f", grouped by their first {' and '.join(map(str, self.levels))} characters" if self.levels else ""
+
+    @property
+    def advice(self) -> list[str]:
+        """What a person should still think about."""
+        found = super().advice
+        if self.ordinary > MANY_VALUES:
+            found = [f"{self.ordinary:,} categories: noise will hide nearly all of them; group them, or drop it"]
+        own = self.categories or ()
+        if sum(_COMMA.fullmatch(str(label)) is not None for label in own) >= max(2, len(own) // 2):
+            found.append(
+                "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
+            )
+        said: dict[float, str] = {}
+        for text in self.texts:
+            number = number_of(text)
+            if number is not None and said.setdefault(number, text) != text:
+                found.append(
+                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the file "
+                    "itself, or a frame that holds the column as text"
+                )
+                break
+        return found
+
+    def first_cut(self) -> Self:
+        """All values in the bucket for what is not listed."""
+        return self.listing(())
+
+    def listing(self, labels: Iterable[Label]) -> Self:
+        """The column with these categories; one in which nothing stands out says nothing: all of it is the other bucket."""
+        return replace(self, categories=compatible(labels) or (self.other_label,))
+
+    def typical(self, categories: int, bins: int) -> Self:
+        """So many categories."""
+        return replace(self, categories=tuple(f"category {i}" for i in range(categories)))
+
+    def as_written(self, written: Callable[[str], str]) -> Self:
+        """The column of a file in which every text is written in another way."""
+        if not self.beginnings:
+            return self
+        texts = tuple(written(text_of(label)) for label in self.categories or ())
+        other = None if self.unseen_code is not None else written(text_of(self.other_label))
+        return replace(self, categories=texts, other=other)
 
 
 def _unlike(value: Label, twin: Label) -> str:

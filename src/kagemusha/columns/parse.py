@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.schema.spelling import (
+from kagemusha.columns.spelling import (
     DATE_TIME,
     DATE_TIME_LENGTH,
     FALSE,
@@ -19,8 +19,8 @@ from kagemusha.schema.spelling import (
     TRUE,
     ZONE,
     ZONED_FROM,
+    digits_of,
 )
-from kagemusha.schema.temporal import digits_of
 
 if TYPE_CHECKING:
     import duckdb

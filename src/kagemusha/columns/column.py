@@ -20,12 +20,17 @@ No type in which a table stores a column changes this: each value is read as if 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from dataclasses import fields as dataclass_fields
-from typing import Any, ClassVar, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 from kagemusha.errors import SchemaError
+
+if TYPE_CHECKING:
+    from kagemusha.columns.cells import Cells
+    from kagemusha.columns.labelled import Labelled
+    from kagemusha.columns.measured import Measured
 
 OutOfDomain = Literal["clip", "missing", "other", "redraw"]
 """Where a value outside the declared domain is counted."""
@@ -81,6 +86,41 @@ class Column(ABC):
     def _validate(self) -> None:
         """Check and normalise the fields of this kind."""
 
+    @property
+    def axis(self) -> Measured | None:
+        """The column itself if its values lie on an axis of numbers, where they have an order and distances."""
+        return None
+
+    @property
+    def as_labels(self) -> Labelled | None:
+        """The column itself if its values are labels."""
+        return None
+
+    in_doubles: ClassVar[bool] = True
+    """Whether doubles have the column."""
+
+    def output(self, cells: Cells | None, first: int, rows: int) -> Any:
+        """An arrow array of so many rows for doubles: of values, or of identifiers that go on after the `first` ones."""
+        raise NotImplementedError(f"{self.kind} is not in doubles")
+
+    has_domain: ClassVar[bool] = False
+    """Whether a person has to say which values there are: categories or bounds."""
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether a value may be missing."""
+        return False
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """What the schema says of the column, in a sentence."""
+
+    @property
+    def beginnings(self) -> Sequence[str]:
+        """How the texts that doubles show in this column begin; none for columns of numbers."""
+        return ()
+
     def kind_only(self) -> Column:
         """The same column with nothing said but its kind, so that the rest can be found privately."""
         return self
@@ -101,131 +141,6 @@ class Column(ABC):
         value = getattr(self, field)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             self.fail(field, value, f"a whole number from {low} to {high}")
-
-
-@dataclass(frozen=True)
-class Modelled(Column):
-    """A column of the model: it has codes."""
-
-    _: KW_ONLY
-    missing: bool = False
-    out_of_domain: OutOfDomain | None = None
-    dtype: str | None = None
-    """The type of the column in the output, in arrow's words; nothing but the schema decides it."""
-
-    beside_codes: ClassVar[frozenset[str]] = Column.beside_codes | {"dtype"}
-    rules: ClassVar[tuple[OutOfDomain, ...]]
-    """The out-of-domain rules this kind understands, the default first."""
-
-    def _validate(self) -> None:
-        self._check_flag("missing")
-        if self.out_of_domain is None:
-            object.__setattr__(self, "out_of_domain", self._default_rule())
-        if self.out_of_domain not in self.rules:
-            known = self.out_of_domain in get_args(OutOfDomain)
-            why = f" (kind {self.kind} has no such place)" if known else ""
-            self.fail("out_of_domain", self.out_of_domain, " or ".join(map(repr, self.rules)) + why)
-        if self.out_of_domain == "missing" and not self.missing:
-            self.fail("out_of_domain", "missing", "another rule, or missing = true beside it")
-        if self.dtype is not None and "dtype" not in self.fields:
-            self.fail("dtype", self.dtype, f"left out: kind {self.kind} has one type only")
-
-    def _check_dtype(self, types: Mapping[str, tuple[int, int]], numbers: Iterable[int]) -> None:
-        """Whether the declared type is one of `types` that holds all the numbers the column may show."""
-        if self.dtype is None:
-            return
-        shows = list(numbers)
-        fitting = [name for name, (low, high) in types.items() if all(low <= number <= high for number in shows)]
-        if self.dtype not in fitting:
-            why = " (the others do not hold the domain)" if len(fitting) < len(types) else ""
-            allowed = f"left out or one of {', '.join(fitting)}" if fitting else "left out"
-            self.fail("dtype", self.dtype, f"{allowed}{why}")
-
-    def _default_rule(self) -> OutOfDomain:
-        return self.rules[0]
-
-    def kind_only(self) -> Column:
-        """The same column with nothing said but its kind and form; values may be missing, which says nothing of the data."""
-        form = self._form()
-        told = tuple(field for field in self.derived if field == "kind" or field in form)
-        return type(self)(self.name, missing=True, derived=told, **form)
-
-    def _form(self) -> dict[str, Any]:
-        """Fields that say how values are written, not which there are: these are kept where the rest is left open."""
-        return {}
-
-    @property
-    def code_names(self) -> list[str]:
-        """What each code is called, for people."""
-        names = [*self._ordinary_names(), *self._special_names()]
-        return names + ["(missing)"] * (self.size - len(names))
-
-    @abstractmethod
-    def _ordinary_names(self) -> list[str]:
-        """The names of all codes but those of special values and of a missing one."""
-
-    def _special_names(self) -> list[str]:
-        return []
-
-    @property
-    @abstractmethod
-    def open_fields(self) -> tuple[str, ...]:
-        """Fields of the domain that are neither declared nor derived."""
-
-    @property
-    @abstractmethod
-    def ordinary(self) -> int:
-        """Number of codes without *other* and *missing*; the column must not be open."""
-
-    @property
-    def other_code(self) -> int | None:
-        """The code of the bucket for values outside the domain, if this column has one of its own."""
-        return None
-
-    @property
-    def unseen_code(self) -> int | None:
-        """The code of that bucket where doubles never show it, since nobody declared a label for it."""
-        return self.other_code if self.out_of_domain == "redraw" else None
-
-    @property
-    def missing_code(self) -> int | None:
-        """The code of a missing value, if missing is allowed."""
-        return self.size - 1 if self.missing else None
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return self.ordinary + (self.other_code is not None) + self.missing
-
-
-@dataclass(frozen=True)
-class Drop(Column):
-    """A column left out of the release (identifiers, free text); `reason` says why."""
-
-    _: KW_ONLY
-    reason: str = "identifier or free text"
-
-    kind: ClassVar[str] = "drop"
-    fields: ClassVar[tuple[str, ...]] = ("reason",)
-
-    def _validate(self) -> None:
-        self._check_text("reason")
-
-
-@dataclass(frozen=True)
-class Surrogate(Column):
-    """An identifier that the output replaces by fresh ones: prefix and running number, such as P000001."""
-
-    _: KW_ONLY
-    prefix: str = "P"
-    digits: int = 6
-
-    kind: ClassVar[str] = "surrogate"
-    fields: ClassVar[tuple[str, ...]] = ("prefix", "digits")
-
-    def _validate(self) -> None:
-        self._check_text("prefix")
-        self._check_count("digits", 1, 18)
 
 
 def shown(given: object) -> str:

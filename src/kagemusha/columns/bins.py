@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.schema import Measured, Real
+
+if TYPE_CHECKING:
+    from kagemusha.columns.axis import Axis
 
 
 def code_type(size: int) -> np.dtype[Any]:
@@ -26,12 +28,12 @@ LISTED = 1 << 16
 """Whole numbers between the bounds of a column up to which their codes are listed."""
 
 
-def own_codes(column: Measured) -> bool:
+def own_codes(column: Axis) -> bool:
     """Whether every whole number of the domain is its own code."""
     return column.whole and column.points is None and column.ordinary == int(column.high) - int(column.low) + 1
 
 
-def to_codes(column: Measured, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
+def to_codes(column: Axis, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
     """Codes of numbers on the column's axis; `missing` marks those that are no number."""
     kind = code_type(column.size)
     outside = (numbers < column.low) | (numbers > column.high) if column.out_of_domain == "missing" else None
@@ -62,7 +64,7 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 """For each row, the part [from, to) of its bin that values are drawn from."""
 
 
-def spans(column: Measured, codes: IntArray) -> Span:
+def spans(column: Axis, codes: IntArray) -> Span:
     """The whole bin of each ordinary code; its end is the first number past it, also where the upper bound belongs to it."""
     if column.points is not None:
         own = column.points[codes]
@@ -71,7 +73,7 @@ def spans(column: Measured, codes: IntArray) -> Span:
     return column.starts[codes], np.append(column.starts[1:], last)[codes]
 
 
-def slopes(column: Measured, counts: FloatArray) -> FloatArray:
+def slopes(column: Axis, counts: FloatArray) -> FloatArray:
     """For each bin the slope s of a density 1 + s·(2u − 1) over it (u from 0 to 1) that leads on to its neighbours'.
 
     The density at an edge lies between those of the bins on both sides; every bin keeps its count. A bin that stands out from both
@@ -93,7 +95,7 @@ def slopes(column: Measured, counts: FloatArray) -> FloatArray:
 
 
 def draw(
-    column: Measured,
+    column: Axis,
     codes: IntArray,
     *,
     rng: np.random.Generator,
@@ -113,12 +115,9 @@ def draw(
         inside = _by_slope(low + rng.random(len(codes)) * (high - low), shape[codes])
         numbers = whole[0] + inside * (whole[1] - whole[0])
         places = np.clip((numbers - start) / (end - start), 0.0, 1.0)
-    if isinstance(column, Real):
-        return _draw_reals(column, start, end, rng.random(len(start)) if places is None else places)
-    if places is None:
-        numbers = rng.integers(start, end, dtype=np.int64)
-    else:
-        numbers = np.minimum(start + np.floor(places * (end - start)), end - 1).astype(np.int64)
+    numbers = column.inside(start, end, places, rng)
+    if not column.whole:
+        return numbers
     for special in column.special_numbers:  # what stands for something else is no number to be drawn
         hit = numbers == special
         numbers[hit] += np.where(numbers + 1 < end, 1, np.where(numbers > start, -1, 0))[hit]
@@ -136,19 +135,3 @@ def _by_slope(uniform: FloatArray, slope: FloatArray) -> FloatArray:
     s = np.where(tilted, slope, 1.0)
     root = (np.sqrt((1 - s) ** 2 + 4 * s * uniform) - (1 - s)) / (2 * s)
     return np.clip(np.where(tilted, root, uniform), 0.0, 1.0)
-
-
-def _draw_reals(column: Real, start: NDArray[Any], end: NDArray[Any], places: FloatArray) -> NDArray[Any]:
-    last_inside = np.nextafter(end, -np.inf)
-    raw = np.clip(start + places * (end - start), start, last_inside)
-    rounded = _rounded(raw, start, last_inside, column.shown_decimals)
-    # A bin narrower than the rounding holds no rounded number: there the unrounded draw stands.
-    inside = (rounded >= start) & (rounded <= last_inside)
-    return np.where(inside, rounded, raw) + 0.0
-
-
-def _rounded(raw: NDArray[Any], start: NDArray[Any], end: NDArray[Any], decimals: int) -> NDArray[Any]:
-    rounded = np.round(raw, decimals)
-    step = 10.0**-decimals
-    rounded = np.where(rounded < start, np.round(rounded + step, decimals), rounded)
-    return np.where(rounded > end, np.round(rounded - step, decimals), rounded)

@@ -7,15 +7,20 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Any
 
+from kagemusha.columns.boolean import Boolean
+from kagemusha.columns.category import Category
+from kagemusha.columns.clock import Duration, TimeOfDay
+from kagemusha.columns.column import Column, shown
+from kagemusha.columns.date import Date
+from kagemusha.columns.datetime import Datetime
+from kagemusha.columns.drop import Drop
+from kagemusha.columns.integer import Integer
+from kagemusha.columns.real import Real
+from kagemusha.columns.surrogate import Surrogate
 from kagemusha.errors import SchemaError
-from kagemusha.schema.categories import Category
-from kagemusha.schema.columns import Column, Drop, Surrogate, shown
-from kagemusha.schema.labels import Boolean
-from kagemusha.schema.numeric import Integer, Real
-from kagemusha.schema.temporal import Date, Datetime
 
 KINDS: Mapping[str, type[Column]] = {
-    kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, Drop, Surrogate)
+    kind.kind: kind for kind in (Category, Boolean, Integer, Real, Date, Datetime, TimeOfDay, Duration, Drop, Surrogate)
 }
 """Every kind a schema file can name."""
 

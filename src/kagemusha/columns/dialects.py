@@ -1,13 +1,16 @@
-"""The SQL of PostgreSQL and of Spark, as far as codes are made of it."""
+"""The SQL of DuckDB, PostgreSQL and Spark, as far as codes are made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kagemusha.encoding.dialect import Dialect
-from kagemusha.encoding.sql import Stored
-from kagemusha.schema.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.stored import Stored
+from kagemusha.columns.values import LONGEST
+
+_DAYS = LONGEST // MICROSECONDS_A_DAY
 
 FARTHEST = 9_089_000_000_000_000_000
 """Microseconds after 1970 (year 289,989) up to which every engine computes moments."""
@@ -19,14 +22,6 @@ class PostgresDialect(Dialect):
     name: ClassVar[str] = "PostgreSQL"
     most_sets: ClassVar[int] = 1_000
     most_columns: ClassVar[int] = 500
-
-    def identifier(self, name: str) -> str:
-        """In double quotes."""
-        return '"' + name.replace('"', '""') + '"'
-
-    def literal(self, text: str) -> str:
-        """In single quotes; the session takes backslashes for themselves."""
-        return "'" + text.replace("'", "''") + "'"
 
     def real(self, number: float) -> str:
         """Through its shortest digits."""
@@ -54,10 +49,14 @@ class PostgresDialect(Dialect):
 
     def near(self, x: str, stored: Stored) -> str:
         """Between the first year and one beyond which bigint would overflow."""
+        if stored == "interval":
+            return f"({x} BETWEEN interval '-{_DAYS} days' AND interval '{_DAYS} days')"
         return f"({x} >= '0001-01-01' AND {x} < '289000-01-01')"
 
     def microseconds(self, x: str, stored: Stored) -> str:
         """Days and the time of day apart: extract() of a whole moment is inexact in older versions."""
+        if stored == "interval":
+            return f"round(extract(epoch from {x})::numeric * 1000000)::bigint"
         if stored == "date":
             return f"({x} - date '1970-01-01')::bigint * {MICROSECONDS_A_DAY}"
         local = f"({x} AT TIME ZONE 'UTC')" if stored == "zoned" else x
@@ -81,18 +80,6 @@ class PostgresDialect(Dialect):
     def digest(self, x: str) -> str:
         """Over UTF-8, whatever the database's own encoding."""
         return f"md5(convert_to({x}, 'UTF8')) COLLATE \"C\""
-
-    def bits(self, columns: Sequence[str]) -> list[str]:
-        """GROUPING takes at most 31 columns at a time."""
-        return [f"GROUPING({', '.join(columns[i : i + 31])})" for i in range(0, len(columns), 31)]
-
-    def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
-        """A bit is set where the column is not grouped by; the last column has the lowest."""
-        found: list[bool] = []
-        for number in bits:
-            width = min(31, columns - len(found))
-            found += [not (int(number) >> (width - 1 - i)) & 1 for i in range(width)]
-        return found
 
     def bins(self, x: str, starts: Sequence[float | int]) -> str:
         """By the server's own search."""
@@ -150,12 +137,18 @@ class SparkDialect(Dialect):
             return f"(unix_date({x}) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
         if stored == "timestamp":
             return f"(unix_date(CAST({x} AS DATE)) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
+        if stored == "interval":
+            return f"({self.microseconds(x, stored)} BETWEEN {-LONGEST} AND {LONGEST})"
         return f"(unix_micros({x}) BETWEEN {-719162 * MICROSECONDS_A_DAY} AND {FARTHEST})"
 
     def microseconds(self, x: str, stored: Stored) -> str:
         """A timestamp is a moment in UTC here; one without a zone is put together from its parts."""
         if stored == "zoned":
             return f"unix_micros({x})"
+        if stored == "interval":
+            hours = f"(CAST(extract(DAY FROM {x}) AS BIGINT) * 24 + extract(HOUR FROM {x}))"
+            seconds = f"CAST(extract(SECOND FROM {x}) * 1000000 AS BIGINT)"
+            return f"(({hours} * 60 + extract(MINUTE FROM {x})) * 60000000L + {seconds})"
         days = f"CAST(unix_date({x if stored == 'date' else f'CAST({x} AS DATE)'}) AS BIGINT) * {MICROSECONDS_A_DAY}"
         if stored == "date":
             return days

@@ -1,4 +1,4 @@
-"""Raw Python values in one of four plain forms, each by itself alone.
+"""Raw Python values in one of five plain forms, each by itself alone.
 
 What one record holds must not change how any other record is read: a count that moves by more than one would break
 every guarantee built on it. So columns of Python objects are never given a common type first, which one odd value
@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.schema.spelling import (
+from kagemusha.columns.spelling import (
     MICROSECONDS_A_DAY,
     NOT_A_NUMBER,
     canonical,
@@ -34,6 +35,8 @@ FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
 FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
 """The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
+LONGEST = LAST_NANOSECOND // 1_000 // MICROSECONDS_A_DAY * MICROSECONDS_A_DAY
+"""Microseconds of the longest span that every container holds, some 292 years; a longer one is unreadable everywhere."""
 
 GAPS = ("", *NOT_A_NUMBER)
 """Texts that stand for a missing value; the empty one may be a declared category instead."""
@@ -45,8 +48,15 @@ class Instant(NamedTuple):
     microseconds: int
 
 
-Plain = str | float | Instant | None
-"""A text, a number, a moment, or nothing: all that a cell of a table can say."""
+@dataclass(frozen=True)
+class Elapsed:
+    """A length of time."""
+
+    microseconds: int
+
+
+Plain = str | float | Instant | Elapsed | None
+"""A text, a number, a moment, a length of time, or nothing: all that a cell of a table can say."""
 
 _UNITS = {"W": 7 * MICROSECONDS_A_DAY, "D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000,
           "ms": 1_000, "us": 1}  # fmt: skip
@@ -73,8 +83,13 @@ def plain(value: Any) -> Plain:
             return value.decode()
         if isinstance(value, time):
             return str(value).rstrip("0") if value.microsecond else str(value)
-        if not isinstance(value, timedelta | np.timedelta64):
-            return str(value)
+        if isinstance(value, timedelta):
+            return elapsed(value // timedelta(microseconds=1))
+        if type(value).__name__ == "MonthDayNano":  # arrow's interval, which is what DuckDB makes of a duration
+            return UNREADABLE if value.months else elapsed(value.days * MICROSECONDS_A_DAY + value.nanoseconds // 1_000)
+        if isinstance(value, np.timedelta64):
+            return elapsed(_numpy_microseconds(value))
+        return str(value)
     return UNREADABLE
 
 
@@ -85,9 +100,9 @@ def plains(values: Sequence[Any]) -> list[Plain]:
 
 def label_text(value: Plain) -> str | None:
     """One text for a plain value, whatever form a table gave it; None if it is missing."""
-    if isinstance(value, Instant):
+    if isinstance(value, Instant | Elapsed):
         with suppress(OverflowError):
-            return moment_text(value.microseconds)
+            return UNREADABLE if isinstance(value, Elapsed) else moment_text(value.microseconds)
         return UNREADABLE
     if isinstance(value, str):
         return None if value in GAPS else canonical(value)
@@ -110,6 +125,11 @@ def instant(microseconds: int) -> Instant | str:
     return Instant(microseconds) if FIRST_MOMENT <= microseconds <= LAST_MOMENT else UNREADABLE
 
 
+def elapsed(microseconds: int) -> Elapsed | str:
+    """A length of time, if it is not too long."""
+    return Elapsed(microseconds) if abs(microseconds) <= LONGEST else UNREADABLE
+
+
 def _number(value: Any) -> float:
     try:
         return float(value) + 0.0  # never -0.0
@@ -119,7 +139,7 @@ def _number(value: Any) -> float:
 
 def _numpy_microseconds(value: Any) -> int:
     unit, step = np.datetime_data(value.dtype)
-    if unit in ("Y", "M"):
+    if unit in ("Y", "M"):  # of a span nobody knows how long: the cast is refused
         value, unit, step = value.astype("M8[D]"), "D", 1
     count = int(value.astype(np.int64)) * step
     return count * _UNITS[unit] if unit in _UNITS else count // _FINE[unit]

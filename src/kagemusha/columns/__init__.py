@@ -1,0 +1,16 @@
+from kagemusha.columns.boolean import Boolean as Boolean
+from kagemusha.columns.category import Category as Category
+from kagemusha.columns.clock import Duration as Duration
+from kagemusha.columns.clock import TimeOfDay as TimeOfDay
+from kagemusha.columns.column import Column as Column
+from kagemusha.columns.date import Date as Date
+from kagemusha.columns.datetime import Datetime as Datetime
+from kagemusha.columns.drop import Drop as Drop
+from kagemusha.columns.integer import Integer as Integer
+from kagemusha.columns.label import Label as Label
+from kagemusha.columns.labelled import Labelled as Labelled
+from kagemusha.columns.measured import Measured as Measured
+from kagemusha.columns.modelled import Modelled as Modelled
+from kagemusha.columns.moment import Moment as Moment
+from kagemusha.columns.real import Real as Real
+from kagemusha.columns.surrogate import Surrogate as Surrogate
