@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import tomllib
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from kagemusha.synthesizers import kage
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -99,6 +103,33 @@ def test_the_map_is_in_the_order_of_the_layers() -> None:
     known = [room for room in mapped() if room in height]
     assert len(known) > 15
     assert known == sorted(known, key=lambda room: height[room])
+
+
+def constants() -> dict[str, set[object]]:
+    """The constants of kage's modules, by name; two modules may use one name."""
+    found: dict[str, set[object]] = {}
+    for file in pkgutil.iter_modules(kage.__path__):
+        for name, value in vars(import_module(f"{kage.__name__}.{file.name}")).items():
+            if name.isupper() and isinstance(value, int | float | tuple):
+                found.setdefault(name, set()).add(value)
+    return found
+
+
+def stated() -> list[tuple[str, object]]:
+    """The constants in the table of kage.md whose values are plain numbers, or two with dots between them."""
+    table = (DOCS / "algorithms" / "kage.md").read_text(encoding="utf-8")
+    pairs = []
+    for names, values in re.findall(r"^\| ([A-Z_, ]+) \| ([0-9., …]+) \|", table, re.M):
+        for name, value in zip(names.split(", "), values.split(", "), strict=True):
+            ends = tuple(float(end) for end in value.split(" … "))
+            pairs.append((name, ends if len(ends) > 1 else ends[0]))
+    return pairs
+
+
+def test_kage_is_documented_with_the_constants_it_has() -> None:
+    actual = constants()
+    assert len(stated()) > 30
+    assert [(name, value) for name, value in stated() if value not in actual.get(name, set())] == []
 
 
 NOUNS = r"(?:rows?|codes?|columns?|pairs?|records?|passes|pass|arrays?|axis|points?|transactions?|tables?|bytes?|files?|quer(?:y|ies)|lines?|states?|blocks?|runs?|scans?|matrices|cells?|numbers?|minutes?|times?|tries)"
