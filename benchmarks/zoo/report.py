@@ -128,7 +128,7 @@ def main() -> None:
         "",
         "`python benchmarks/zoo/run.py`, then `python benchmarks/zoo/report.py`. δ = 1e-9, add-remove, simulated noise, mean L1 error of "
         "generated rows over all one-, two- and three-way tables (at most 1,000 pairs and 150 triples, the same for all methods). Ratios: "
-        "kage over the best of aim, aim-gdp, mst and privbayes, as far as they were run. Constants were set on the train half, but the test half was looked at between changes (docs/decisions/190). All lines: "
+        "kage over the best of aim, aim-gdp, mst and privbayes, as far as they were run. Constants were set on the train half, but the test half was looked at between changes (docs/decisions/020). All lines: "
         "[zoo.csv](zoo.csv).",
         "",
         *_summary(found, keys),
