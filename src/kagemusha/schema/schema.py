@@ -78,7 +78,7 @@ class Schema:
                 hint = did_you_mean(name, self.names)
                 raise SchemaError(f"constraint {rule.rule!r}: no column {name!r} (texts need '…'){hint}")
         derivations.check(self._by_name, self.formulas, self.replaced)
-        assert self.working_order is not None  # a circle is told at once
+        derivations.working_order(self.formulas, self.replaced)  # a circle is refused at once
         if target is not None and target not in (modelled := tuple(column.name for column in self.modelled)):
             what = "is not in the model" if target in self._by_name else "is not in the schema"
             raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
