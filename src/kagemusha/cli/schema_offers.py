@@ -41,18 +41,14 @@ class Offer:
     def taken(self, schema: Schema, confirmed: str, most: int | None = None) -> Schema:
         """The schema with the column that explains."""
         if self.age is not None:
-            column = schema[self.age]
-            assert isinstance(column, Integer)
-            fields = {field: getattr(column, field) for field in ("lower", "upper", "bins", "edges", "scale")}
-            worked_out = Integer(
+            return schema.replace(
                 self.age,
-                **fields,
                 formula=f"years({_name(self.first)}, {_name(self.second)})",
                 replaces=self.first,
                 in_table=True,
+                derived=(),
                 confirmed=confirmed,
             )
-            return schema.with_columns(worked_out)
         name = f"{self.first}_to_{self.second}"
         while name in schema.names:
             name += "_"
