@@ -172,7 +172,7 @@ def verify(
     """Every check on a certificate file, or on the release folder that holds it; without the data.
 
     With `key` (a public key file) or `trusted` (a list of trusted keys) it must be signed by one of them: the check
-    "signer" says so.
+    "signer" says so. A key that the list in the configuration folder revokes vouches for nothing, here as on the command line.
     """
     demanded = key is not None or trusted is not None
     trust = Trust.of(None if key is None else Path(key), None if trusted is None else Path(trusted))

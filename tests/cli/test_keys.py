@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import kagemusha as kg
 from command import Run
 
 pytest.importorskip("cryptography")
@@ -225,6 +226,13 @@ def test_without_the_cryptography_package(run: Run, signed: Path, monkeypatch: p
 def test_a_signature_that_is_none_fails(run: Run, signed: Path, content: str) -> None:
     (signed / "signature.json").write_text(content)
     assert "signature.json" in run("verify", signed, code=8).stderr
+
+
+def test_a_revocation_counts_in_python_too(run: Run, signed: Path, home: Path) -> None:
+    run("key", "trust", "hospital.key.pub")
+    assert all(check.passed for check in kg.verify(signed, key="hospital.key.pub"))
+    run("key", "revoke", "hospital.key.pub", "--because", "laptop lost")
+    assert not kg.verify(signed, key="hospital.key.pub")[-1].passed
 
 
 def test_revoking_what_is_not_listed(run: Run, signed: Path, home: Path) -> None:

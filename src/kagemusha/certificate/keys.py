@@ -221,6 +221,13 @@ def load_trusted(path: Path) -> dict[str, PublicKey]:
     return {key.id: key for key in keys}
 
 
+def configured_keys() -> Path:
+    """The reader's own list of trusted keys, in the configuration folder; it need not exist."""
+    from typer import get_app_dir
+
+    return Path(get_app_dir("kagemusha")) / "trusted-keys.json"
+
+
 def save_trusted(path: Path, keys: Mapping[str, PublicKey]) -> None:
     """Write the list, whole or not at all."""
     write_whole(path, _text({"format": LIST_FORMAT, "keys": [key.to_json() for key in keys.values()]}))

@@ -20,6 +20,7 @@ from kagemusha.certificate.inventory import SIGNATURE, Inventory
 from kagemusha.certificate.keys import (
     PublicKey,
     SigningKey,
+    configured_keys,
     crypto,
     decoded,
     load_public_key,
@@ -64,8 +65,8 @@ class Trust:
     keys: Mapping[str, PublicKey] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, key: Path | None = None, trusted: Path | None = None, also: Path | None = None) -> Trust:
-        """From a public key file, a list of trusted keys, or both; a list that is `also` known counts for what it revokes.
+    def of(cls, key: Path | None = None, trusted: Path | None = None) -> Trust:
+        """From a public key file, a list of trusted keys, or both; the configured list counts for what it revokes.
 
         A revocation wins wherever it stands: no other list and no key file takes it back.
         """
@@ -74,9 +75,8 @@ class Trust:
             public = load_public_key(key)
             if known.get(public.id, public).revoked is None:
                 known[public.id] = public
-        if also is not None:
-            known |= {key_id: one for key_id, one in load_trusted(also).items() if one.revoked is not None}
-        return cls(known)
+        mine = load_trusted(configured_keys()).items()
+        return cls(known | {key_id: one for key_id, one in mine if one.revoked is not None})
 
 
 def sign(hashes: Mapping[str, str], key: SigningKey) -> bytes:

@@ -28,7 +28,9 @@ def trusted_keys(given: Path | None, *, must_exist: bool = False) -> Path:
     """The list of trusted keys to use: the one named, or the user's own."""
     if given is not None and must_exist and not given.exists():
         raise UsageError(f"--trusted {given}: no such file")
-    return given or Path(typer.get_app_dir("kagemusha")) / "trusted-keys.json"
+    from kagemusha.certificate.keys import configured_keys
+
+    return given or configured_keys()
 
 
 @app.command()

@@ -35,7 +35,7 @@ def verify(
     from kagemusha.models.verify import verify_release
 
     demanded = key is not None or trusted is not None
-    trust = Trust.of(key, trusted_keys(trusted, must_exist=trusted is not None), also=trusted_keys(None))
+    trust = Trust.of(key, trusted_keys(trusted, must_exist=trusted is not None))
     verdict = verify_release(certificate, trust, demanded=demanded)
     read = verdict.certificate
     if ledger is not None:

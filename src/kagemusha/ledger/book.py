@@ -210,12 +210,10 @@ class Book(Kept):
                 raise CapReached(f"release {release}: its steps would pass what it reserved; nothing was read")
             self._check_aside(db, record, sum((event.delta for _, event, _ in new), Fraction(0)))
             db.execute("UPDATE releases SET charged = ? WHERE id = ?", (total, release))
-            db.executemany(
-                "INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)",
-                [(release, key, json.dumps(event.to_json()), cost.units) for key, event, cost in new],
-            )
-            steps_told = [[key, event.to_json(), cost.units] for key, event, cost in new]
-            chain.append(db, "charge", release=release, steps=steps_told)
+            written = [(key, event.to_json(), cost.units) for key, event, cost in new]
+            rows = [(release, key, json.dumps(event), units) for key, event, units in written]
+            db.executemany("INSERT INTO steps (release, key, event, units) VALUES (?, ?, ?, ?)", rows)
+            chain.append(db, "charge", release=release, steps=written)
 
     def _check_aside(self, db: Database, record: ReleaseRecord, delta: Fraction) -> None:
         cap = self._cap(db, record.dataset, record.policy)
