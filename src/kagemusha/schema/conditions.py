@@ -10,54 +10,46 @@ NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
 
 @dataclass(frozen=True)
-class Compare:
+class _OneColumn:
+    column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+
+@dataclass(frozen=True)
+class Compare(_OneColumn):
     """`column operator value`; never holds for a missing value."""
 
-    column: str
     operator: str
     value: Any
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
-
 
 @dataclass(frozen=True)
-class Missing:
+class Missing(_OneColumn):
     """The column is missing (or, negated, present)."""
 
-    column: str
     negated: bool = False
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
-
 
 @dataclass(frozen=True)
-class Both:
+class _Joined:
+    parts: tuple[Condition, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the parts speak of, part by part."""
+        return tuple(name for part in self.parts for name in part.columns)
+
+
+class Both(_Joined):
     """And."""
 
-    parts: tuple[Condition, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column the parts speak of, part by part."""
-        return tuple(name for part in self.parts for name in part.columns)
-
-
-@dataclass(frozen=True)
-class Either:
+class Either(_Joined):
     """Or."""
-
-    parts: tuple[Condition, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column the parts speak of, part by part."""
-        return tuple(name for part in self.parts for name in part.columns)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from typing import Any
 from kagemusha.errors import SchemaError
 from kagemusha.schema.conditions import Condition, Listed
 from kagemusha.schema.formulas import Call, Formula, Name, columns_of, linear
-from kagemusha.schema.grammar import Order, Partner, parse_rule
+from kagemusha.schema.grammar import Determines as Determines
+from kagemusha.schema.grammar import Order, parse_rule
 from kagemusha.schema.tokens import Unreadable
 from kagemusha.untrusted import StrangeFileError, read_regular
 
@@ -69,19 +70,6 @@ class Equation:
     def columns(self) -> tuple[str, ...]:
         """The column, then those it follows from."""
         return (self.column, *columns_of(self.formula))
-
-
-@dataclass(frozen=True)
-class Determines:
-    """Each combination of `given` has one partner in `column`, which nobody has written down."""
-
-    given: tuple[str, ...]
-    column: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those given, then their partner."""
-        return (*self.given, self.column)
 
 
 Law = Logical | Inequality | Equation | Determines
@@ -156,19 +144,19 @@ class Constraint:
 def law_of(rule: str, lines: Sequence[Sequence[Any]] = ()) -> Law:
     """What a rule says; a mistake is a `SchemaError` or `Unreadable`."""
     said = parse_rule(rule)
-    if isinstance(said, Partner):
+    if isinstance(said, Determines):
         return _partners(said, lines)
     if lines:
         raise SchemaError("lines and list are for rules such as city determines country")
     return _ordered(said) if isinstance(said, Order) else Logical(said)
 
 
-def _partners(said: Partner, lines: Sequence[Sequence[Any]]) -> Law:
-    names = *said.given, said.column
+def _partners(said: Determines, lines: Sequence[Sequence[Any]]) -> Law:
+    names = said.columns
     if len(set(names)) < len(names):
         raise SchemaError("every column may stand there once")
     if not lines:
-        return Determines(said.given, said.column)
+        return said
     if any(len(line) != len(names) for line in lines):
         raise SchemaError(f"every line of the list needs {len(names)} values: {', '.join(names)}")
     partners: dict[tuple[Any, ...], Any] = {}

@@ -46,11 +46,16 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Partner:
-    """`given determines column`."""
+class Determines:
+    """Each combination of `given` has one partner in `column`, which nobody has written down."""
 
     given: tuple[str, ...]
     column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those given, then their partner."""
+        return (*self.given, self.column)
 
 
 def parse_condition(text: str) -> Condition:
@@ -69,7 +74,7 @@ def parse_formula(text: str) -> Formula:
         raise SchemaError(f"formula {shown(text)}: {error}") from None
 
 
-def parse_rule(text: str) -> Condition | Order | Partner:
+def parse_rule(text: str) -> Condition | Order | Determines:
     """What a rule says; a mistake is `Unreadable`."""
     fault = None
     try:
@@ -102,9 +107,9 @@ class _Parser:
         sign = self._take(*_ORDERS) or self._fail("+ - * / ^ < <= = >= or >")
         return Order(left, sign, self.formula())
 
-    def rule(self) -> Condition | Partner:
+    def rule(self) -> Condition | Determines:
         if any(token.text == "determines" for token in self._tokens[1:-2]):
-            return self._partner()
+            return self._determines()
         if len(self._tokens) > 2 and (first := self._take("never", "always")):
             return Not(self.condition()) if first == "never" else self.condition()
         premise = self._either()
@@ -159,10 +164,10 @@ class _Parser:
         yield
         self._depth -= 1
 
-    def _partner(self) -> Partner:
+    def _determines(self) -> Determines:
         given = tuple(self._list(self._name, ",", "and"))
         self._need("determines")
-        return Partner(given, self._last(self._name(), "the end"))
+        return Determines(given, self._last(self._name(), "the end"))
 
     def _either(self) -> Condition:
         parts = self._list(self._both, "or")
