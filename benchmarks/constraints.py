@@ -23,11 +23,11 @@ import hospital
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.rules import violations
 from kagemusha.privacy.budget import Budget
+from kagemusha.reproduce.paper_tables import ADULT, BANK, data_folder
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.schema.constraints import Constraint
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
-from tables import ADULT, BANK, _folder
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
 
@@ -72,13 +72,13 @@ def cases(folder: Path) -> list[Case]:
     """The three tables."""
     hospital.write(folder)
     visits = pd.read_csv(folder / "visits.csv", dtype={"crp": str, "postcode": str})
-    adult = pd.read_parquet(_folder() / "adult.parquet")
+    adult = pd.read_parquet(data_folder() / "adult.parquet")
     adult = adult[adult["split"] == "train"].dropna()
-    bank = pd.read_parquet(_folder() / "bank_additional_full.parquet")
+    bank = pd.read_parquet(data_folder() / "bank_additional_full.parquet")
     return [
         Case("hospital", visits, Schema.load(folder / "visits.toml")),
         _plain("Adult", adult, [*ADULT, "education-num"], [Integer("age", lower=17, upper=90, bins=15)], ADULT_RULES),
-        _plain("Bank", bank, BANK, [
+        _plain("Bank", bank, list(BANK), [
             Integer("previous", lower=0, upper=7), Integer("age", lower=17, upper=98, bins=16),
         ], BANK_RULES),
     ]  # fmt: skip

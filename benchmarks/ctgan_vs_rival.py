@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tables import _folder
+from kagemusha.reproduce.paper_tables import data_folder
 
 HERE = Path(__file__).parent
 LABELS = ["workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "native-country"]
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     choices = parser.parse_args()
     choices.work.mkdir(parents=True, exist_ok=True)
-    adult = pd.read_parquet(_folder() / "adult.parquet").dropna()
+    adult = pd.read_parquet(data_folder() / "adult.parquet").dropna()
     train, test = (adult[adult["split"] == s].drop(columns="split") for s in ("train", "test"))
     train.to_csv(choices.work / "adult.csv", index=False)
     train, test = (part.astype(dict.fromkeys([*LABELS, "income"], str)) for part in (train, test))

@@ -17,10 +17,9 @@ import pyarrow as pa
 
 from aim_vs_rivals import errors
 from kagemusha.privacy.budget import Budget
-from kagemusha.schema import Integer, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
-from tables import TABLES
+from tables import TABLES, declared
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
@@ -28,9 +27,8 @@ EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 def measure(table: str, method: str, epsilon: float, seeds: int) -> np.ndarray:
     """CPU and wall seconds of the fit, then the 1-, 2- and 3-way error of generated rows; means over seeds."""
     codes, sizes = TABLES[table]()
-    names = [f"c{i}" for i in range(codes.shape[1])]
-    schema = Schema([Integer(name, lower=0, upper=size - 1) for name, size in zip(names, sizes, strict=True)])
-    frame = pa.table({name: codes[:, i] for i, name in enumerate(names)})
+    schema = declared(table, sizes)
+    frame = pa.table({name: codes[:, i] for i, name in enumerate(schema.names)})
     found = []
     for seed in range(seeds):
         cpu, wall = time.process_time(), time.perf_counter()

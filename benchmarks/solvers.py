@@ -23,19 +23,9 @@ from kagemusha.arrays import FloatArray
 from kagemusha.graphical import MarkovField, Measurement, candidate_cells, estimate, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.estimation import estimate_total, merge
+from kagemusha.reproduce.paper_tables import ADULT
 from kagemusha.schema.domain import Domain
 
-COLUMNS = (
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "native-country",
-    "income",
-)
 BUDGETS = (0.02, 0.05, 0.1, 0.3, 1.0)
 SEEDS = (0, 1)
 
@@ -43,8 +33,8 @@ SEEDS = (0, 1)
 def adult() -> tuple[Domain, FloatArray]:
     frame = pd.read_parquet(os.path.join(os.environ["KAGEMUSHA_DATA"], "adult.parquet"))
     frame = frame[frame["split"] == "train"].dropna()
-    codes = np.stack([pd.factorize(frame[c].astype(str), sort=True)[0] for c in COLUMNS], axis=1)
-    return Domain(tuple(COLUMNS), tuple(int(n) for n in codes.max(axis=0) + 1)), codes
+    codes = np.stack([pd.factorize(frame[c].astype(str), sort=True)[0] for c in ADULT], axis=1)
+    return Domain(ADULT, tuple(int(n) for n in codes.max(axis=0) + 1)), codes
 
 
 def counts(domain: Domain, codes: FloatArray, clique: tuple[str, ...]) -> FloatArray:

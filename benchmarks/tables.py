@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-ADULT = [
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "native-country",
-    "income",
-]
+from kagemusha.reproduce.paper_tables import ADULT, BANK, data_folder
+from kagemusha.schema import Category, Integer, Schema
+
 ADULT_NUMERIC = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
-BANK = [
-    "job",
-    "marital",
-    "education",
-    "default",
-    "housing",
-    "loan",
-    "contact",
-    "month",
-    "day_of_week",
-    "poutcome",
-    "y",
-]
-
-
-def _folder() -> Path:
-    where = os.environ.get("KAGEMUSHA_DATA")
-    if not where:
-        raise SystemExit("set KAGEMUSHA_DATA to the folder with the real data sets (docs/data.md)")
-    return Path(where)
 
 
 def _codes(frame: pd.DataFrame) -> tuple[np.ndarray, list[int]]:
@@ -49,15 +18,15 @@ def _codes(frame: pd.DataFrame) -> tuple[np.ndarray, list[int]]:
 
 def adult() -> tuple[np.ndarray, list[int]]:
     """Adult categorical: 30,162 complete training rows, nine columns."""
-    frame = pd.read_parquet(_folder() / "adult.parquet")
-    return _codes(frame[frame["split"] == "train"].dropna()[ADULT])
+    frame = pd.read_parquet(data_folder() / "adult.parquet")
+    return _codes(frame[frame["split"] == "train"].dropna()[list(ADULT)])
 
 
 def adult_wide() -> tuple[np.ndarray, list[int]]:
     """Adult, all fifteen columns, numeric ones in 32 equal bins."""
-    frame = pd.read_parquet(_folder() / "adult.parquet")
+    frame = pd.read_parquet(data_folder() / "adult.parquet")
     frame = frame[frame["split"] == "train"].dropna()
-    codes, sizes = _codes(frame[ADULT])
+    codes, sizes = _codes(frame[list(ADULT)])
     numeric = []
     for name in ADULT_NUMERIC:
         values = frame[name].to_numpy(float)
@@ -68,7 +37,7 @@ def adult_wide() -> tuple[np.ndarray, list[int]]:
 
 def bank() -> tuple[np.ndarray, list[int]]:
     """Bank categorical: 30,488 rows without any unknown, eleven columns."""
-    frame = pd.read_parquet(_folder() / "bank_additional_full.parquet")[BANK]
+    frame = pd.read_parquet(data_folder() / "bank_additional_full.parquet")[list(BANK)]
     return _codes(frame[~(frame.astype(str) == "unknown").any(axis=1)])
 
 
@@ -80,3 +49,14 @@ def adult_small() -> tuple[np.ndarray, list[int]]:
 
 
 TABLES = {"adult": adult, "adult-small": adult_small, "adult-wide": adult_wide, "bank": bank}
+
+
+def declared(name: str, sizes: list[int]) -> Schema:
+    """Columns c0, c1, … of a table: labels, but for the bins of Adult's numbers, which have an order."""
+    ordered = len(ADULT_NUMERIC) if name == "adult-wide" else 0
+    return Schema(
+        Integer(f"c{i}", lower=0, upper=size - 1)
+        if i < ordered
+        else Category(f"c{i}", categories=tuple(range(size)), out_of_domain="clip")
+        for i, size in enumerate(sizes)
+    )

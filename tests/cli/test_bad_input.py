@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,21 @@ def refused(run, tmp_path: Path, *arguments: object, words: str) -> None:  # typ
     assert words in done.stderr, done.stderr
     assert not (tmp_path / "doubles").exists()
     assert not (tmp_path / "kagemusha-ledger.db").exists(), "something was spent"
+
+
+def released(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The release is whole, verifies, and its doubles hold nothing but declared values."""
+    done = run(*SYNTH, "--rows", 200)
+    assert CANARY not in done.stdout + done.stderr
+    run("verify", "doubles")
+    with (tmp_path / "doubles" / "synthetic.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["sex", "age", "seen"]
+    assert len(rows) == 200
+    for sex, age, seen in rows:
+        assert sex in ("F", "M")
+        assert 0 <= int(age) <= 99
+        assert not seen or datetime(2020, 1, 1) <= datetime.strptime(seen, "%d/%m/%Y") <= datetime(2024, 12, 31)
 
 
 FILES = {
@@ -38,7 +55,7 @@ def test_a_bad_file(run, patients: Path, tmp_path: Path, case: str) -> None:  # 
     refused(run, tmp_path, *SYNTH, words=words)
 
 
-def test_odd_values_are_no_error_but_follow_the_declared_rule(run, patients: Path) -> None:  # type: ignore[no-untyped-def]
+def test_odd_values_are_no_error_but_follow_the_declared_rule(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     lines = [
         "id,sex,age,seen",
         "CANARY,F,NaN,01/01/2021",
@@ -49,13 +66,13 @@ def test_odd_values_are_no_error_but_follow_the_declared_rule(run, patients: Pat
     patients.write_text(
         "\n".join(dict.fromkeys(lines[:1])) + "\n" + "\n".join(line for line in lines if line != lines[0]) + "\n"
     )
-    run(*SYNTH)
+    released(run, tmp_path)
 
 
-def test_a_file_of_a_header_alone_is_released(run, patients: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_of_a_header_alone_is_released(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """One record less than a file of one record: what is done to the one is done to the other."""
     patients.write_text("id,sex,age,seen\n")
-    run(*SYNTH)
+    released(run, tmp_path)
 
 
 def test_a_truncated_parquet_file(run, patients: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -127,14 +127,19 @@ def test_a_flipped_byte_in_a_model(tmp_path: Path) -> None:
     path = tmp_path / "model.kage"
     write_model(path, {"about": "a model"}, {"weights": np.arange(20.0)})
     whole = path.read_bytes()
-    refused = 0
+    read = 0
     for position in range(len(whole)):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
         try:
-            read_model(path)
+            description, arrays = read_model(path)
         except DataError:
-            refused += 1
-    assert refused > len(whole) / 2
+            continue
+        # dates and system of a zip entry say nothing about what it holds
+        read += 1
+        assert description["about"] == "a model", position
+        assert list(arrays) == ["weights"], position
+        assert np.array_equal(arrays["weights"], np.arange(20.0)), position
+    assert read < len(whole) / 4
 
 
 def test_a_file_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

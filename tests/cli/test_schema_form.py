@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from kagemusha.cli.app import app
+from kagemusha.cli.schema_offers import offers
 from kagemusha.schema import Category, Date, Drop, Integer, Real, Schema
 from kagemusha.schema.constraints import Constraint
 
@@ -140,6 +142,15 @@ def test_an_age_takes_the_place_of_a_birth_date(tmp_path):
     age = Schema.load(path)["age"]
     assert (age.formula, age.replaces, age.in_table) == ("years(birth, seen)", "birth", True)
     assert "the law" in age.confirmed
+
+
+def test_an_age_that_takes_the_place_of_a_birth_date_keeps_what_was_declared_of_it() -> None:
+    bounds = {"lower": "1920-01-01", "upper": "2022-12-31"}
+    age = Integer("age", lower=0, upper=110, dtype="int8", values=(*range(100), 105, 110), out_of_domain="clip")
+    schema = Schema([Date("birth", **bounds), Date("seen", **bounds), age], constraints=["birth <= seen"])
+    offer = next(one for one in offers(schema) if one.age == "age")
+    taken = offer.taken(schema, "the law")["age"]
+    assert taken == replace(age, formula="years(birth, seen)", replaces="birth", in_table=True, confirmed="the law")
 
 
 def test_who_leaves_a_column_open_does_not_vouch_for_its_special_values(tmp_path):

@@ -66,14 +66,20 @@ def test_plan_and_synth_agree_and_a_named_method_wins(run: Run, tmp_path: Path) 
         assert json.loads((out / "certificate.json").read_text())["method"]["name"] == method
 
 
-def test_the_door_decides_as_the_command_does() -> None:
+@pytest.mark.parametrize(("numbers", "method"), [(MANY_NUMBERS, "nigao"), (3, "kage")])
+def test_the_door_decides_as_the_command_does(run: Run, tmp_path: Path, numbers: int, method: str) -> None:
     import pandas as pd
 
-    schema = Schema([*NUMBERS, KIND])
+    schema = Schema([*NUMBERS[:numbers], KIND])
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({c.name: rng.normal(0, 1, 100) for c in NUMBERS} | {"kind": ["a", "b"] * 50})
-    found = kagemusha.synthesize(frame, 1.0, schema=schema, rows=5)
-    assert len(found) == 5
+    frame = pd.DataFrame({c.name: rng.normal(0, 1, 100) for c in NUMBERS[:numbers]} | {"kind": ["a", "b"] * 50})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    schema.save(tmp_path / "s.toml")
+    command = run("synth", "t.csv", "-s", "s.toml", "--out", "out", "--ledger", "a.db", "--json").stdout
+    door = kagemusha.fit(None, frame, 1.0, schema=schema).certificate
+    assert json.loads(command)["method"] == door.method == method
+    written = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert json.loads(door.to_json())["method"] == written["method"], "with the same options"
 
 
 def test_training_does_not_get_several_times_the_noise(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from kagemusha.evaluation import information_matrix, kway_errors
 from kagemusha.evaluation.correlation import cramers_v, pearson
 from kagemusha.evaluation.distances import column_distances, kolmogorov_smirnov, positions, total_variation, wasserstein
 from kagemusha.evaluation.ml_utility import classification_scores, regression_scores
-from kagemusha.evaluation.mutual_information import mutual_information
+from kagemusha.marginals.information import mutual_information
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Schema
 

@@ -16,8 +16,9 @@ from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.rules.conditions import read_where
 from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
-from kagemusha.schema.conditions import Compare, parse
+from kagemusha.schema.conditions import Compare
 from kagemusha.schema.domain import Domain
+from kagemusha.schema.grammar import parse_condition as parse
 from kagemusha.synthesizers import create, fit
 
 SCHEMA = Schema(

@@ -36,7 +36,7 @@ NO_CAP = (
     "--cap, such as --cap 3, what all releases of it may cost together"
 )
 
-Z95 = 1.959963984540054
+WITHIN_95 = 1.959963984540054
 """Deviations of noise that 95 of 100 answers stay within."""
 
 

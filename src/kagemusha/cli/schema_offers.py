@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kagemusha.schema import Integer, Schema
 from kagemusha.schema.constraints import Inequality
@@ -40,16 +40,14 @@ class Offer:
     def taken(self, schema: Schema, confirmed: str, most: int | None = None) -> Schema:
         """The schema with the column that explains."""
         if self.age is not None:
-            column = schema.axis(self.age)
-            worked_out = replace(
-                column,
+            return schema.replace(
+                self.age,
                 formula=f"years({_name(self.first)}, {_name(self.second)})",
                 replaces=self.first,
                 in_table=True,
                 derived=(),
                 confirmed=confirmed,
             )
-            return schema.with_columns(worked_out)
         name = f"{self.first}_to_{self.second}"
         while name in schema.names:
             name += "_"

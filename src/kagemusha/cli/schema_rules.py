@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kagemusha.cli.asking import Z95, Payment, ask
+from kagemusha.cli.asking import WITHIN_95, Payment, ask
 from kagemusha.cli.options import ledger_path
 from kagemusha.cli.output import plain, say
 
@@ -26,7 +26,7 @@ def count_noisily(schema: Schema, data: str, table: str | None, payment: Payment
     require_confirmed(schema, only=named)
     paid = ask(data, JudgedSource(data, schema, table=table), BrokenRules(schema), payment, declared=schema)
     found = paid.answer
-    off = Z95 * found.sigma
+    off = WITHIN_95 * found.sigma
     if not quiet:
         say(f"Rows that break each rule, with noise: off by at most about {off:,.0f} in 95 of 100 cases.")
         for rule, count in found.broken.items():

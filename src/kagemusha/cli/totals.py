@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kagemusha.cli.asking import (
-    Z95,
+    WITHIN_95,
     CapOption,
     KeyOption,
     Payment,
@@ -89,7 +89,7 @@ def totals(
     paid.save(certificate)
     found = paid.answer
     groups = _groups(declared, found.clique, found.values)
-    off = Z95 * found.sigma
+    off = WITHIN_95 * found.sigma
     if as_json:
         listed = [{**dict(zip(found.clique, names, strict=True)), "people": people} for names, people in groups]
         told = {"by": list(found.clique), "totals": listed, "off by at most, 95 of 100": off}

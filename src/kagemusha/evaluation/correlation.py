@@ -10,7 +10,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.distances import positions
-from kagemusha.quality.projectable import Projectable, compared, shares
+from kagemusha.marginals.information import shares
+from kagemusha.quality.projectable import Projectable, compared
 from kagemusha.schema import Clique, Schema
 
 

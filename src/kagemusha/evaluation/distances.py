@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.columns.bins import spans
-from kagemusha.quality.projectable import CodedTable, Projectable, compared, shares
+from kagemusha.marginals.information import shares
+from kagemusha.quality.projectable import CodedTable, Projectable, compared
 from kagemusha.schema import Measured, Modelled, Schema
 
 

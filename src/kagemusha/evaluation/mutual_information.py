@@ -8,22 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.quality.projectable import CodedTable, Projectable, in_batches, same_columns, shares
-
-
-def mutual_information(joint: FloatArray) -> float:
-    """I(X, Y) = Σ p log(p / p_x p_y) in nats of a two-way table of counts or shares; never negative."""
-    p = shares(joint)
-    independent = np.outer(p.sum(axis=1), p.sum(axis=0))
-    occurs = p > 0
-    return max(0.0, float((p[occurs] * np.log(p[occurs] / independent[occurs])).sum()))
-
-
-def chance_information(joint: FloatArray) -> float:
-    """What independent columns would show on average in n rows, about (r − 1)(c − 1) / 2n for r and c codes that occur."""
-    rows, columns = (int(np.count_nonzero(joint.sum(axis=axis))) for axis in (1, 0))
-    total = float(joint.sum())
-    return (rows - 1) * (columns - 1) / (2 * total) if total > 0 else 0.0
+from kagemusha.marginals.information import chance_information, mutual_information, shares
+from kagemusha.quality.projectable import CodedTable, Projectable, in_batches, same_columns
 
 
 def entropy(table: FloatArray) -> float:

@@ -23,8 +23,8 @@ from kagemusha.evaluation.plots import (
 from kagemusha.evaluation.raw_columns import number
 from kagemusha.evaluation.summary import figures, sentences, verdict
 from kagemusha.files import write_whole
+from kagemusha.marginals.information import shares
 from kagemusha.pages import template
-from kagemusha.quality.projectable import shares
 from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
 from kagemusha.quality.statement import in_words as expected_in_words
 from kagemusha.schema import Clique, Modelled

@@ -13,6 +13,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.graphical.solver import minimise
+from kagemusha.marginals.merging import merged
 from kagemusha.schema.domain import Clique, Domain
 
 Zeros = tuple[Clique, "np.typing.NDArray[np.bool_]"]
@@ -86,21 +87,21 @@ def estimate(
     if power not in (1, 2) or (power == 1 and stop_at_least_risk):
         raise ValueError(f"power must be 2, or 1 without the least-risk stop, got {power}")
     given = list(measurements)
-    merged = merge(domain, given, power=power)
+    known = merge(domain, given, power=power)
     walls = _walls(domain, structural_zeros)
-    cliques = tuple(dict.fromkeys([*merged, *walls]))
+    cliques = tuple(dict.fromkeys([*known, *walls]))
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     count = estimate_total(merge(domain, given).values()) if total is None else max(1.0, float(total))
 
     inference = BeliefPropagation(tree, cliques)
     wall = inference.pack(walls)
-    target = inference.pack({c: m.values / count for c, m in merged.items()})
-    weight = inference.spread([count**2 * merged[c].sigma ** -power if c in merged else 0.0 for c in cliques])
+    target = inference.pack({c: m.values / count for c, m in known.items()})
+    weight = inference.spread([count**2 * known[c].sigma ** -power if c in known else 0.0 for c in cliques])
     weight[np.isneginf(wall)] = 0.0
     start = twin = np.zeros(inference.size)
     if warm_start is not None:
-        start = _start(inference, merged, warm_start.potentials)
-        twin = _start(inference, merged, warm_start.twin or warm_start.potentials)
+        start = _start(inference, known, warm_start.potentials)
+        twin = _start(inference, known, warm_start.twin or warm_start.potentials)
 
     def oracle(theta: FloatArray) -> tuple[float, FloatArray]:
         return inference(theta + wall)
@@ -161,7 +162,7 @@ def merge(domain: Domain, measurements: Iterable[Measurement], *, power: int = 2
 
     Its σ stands for the weight of all of them together, which is their standard deviation for `power` 2 alone.
     """
-    sums: dict[Clique, tuple[FloatArray, float]] = {}
+    answers: dict[Clique, list[tuple[FloatArray, float]]] = {}
     for m in measurements:
         values = np.asarray(m.values, dtype=np.float64)
         if m.clique != domain.canonical(m.clique) or values.shape != domain.shape(m.clique):
@@ -170,17 +171,12 @@ def merge(domain: Domain, measurements: Iterable[Measurement], *, power: int = 2
             )
         if not np.isfinite(values).all():
             raise ValueError(f"measurement over {m.clique} has values that are not finite")
-        precision = max(m.sigma, SMALLEST_SIGMA) ** -power
-        weighted, known = sums.get(m.clique, (np.zeros_like(values), 0.0))
-        sums[m.clique] = (weighted + precision * values, known + precision)
-    return {c: Measurement(c, weighted / known, known ** (-1 / power)) for c, (weighted, known) in sums.items()}
+        answers.setdefault(m.clique, []).append((values, max(m.sigma, SMALLEST_SIGMA) ** -power))
+    together = {clique: merged(known) for clique, known in answers.items()}
+    return {c: Measurement(c, values, weight ** (-1 / power)) for c, (values, weight) in together.items()}
 
 
 def estimate_total(measurements: Iterable[Measurement]) -> float:
     """Minimum-variance combination of the sums of the measurements, at least 1."""
-    precision = weighted = 0.0
-    for m in measurements:
-        p = 1.0 / (m.values.size * m.sigma**2)
-        precision += p
-        weighted += p * float(m.values.sum())
-    return max(1.0, weighted / precision) if precision else 1.0
+    sums = [(float(m.values.sum()), 1.0 / (m.values.size * m.sigma**2)) for m in measurements]
+    return max(1.0, merged(sums)[0]) if sums else 1.0

@@ -14,6 +14,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.generators.generator import Generator
 from kagemusha.generators.markov import MarkovGenerator
+from kagemusha.marginals.information import mutual_information
 from kagemusha.schema import Modelled, Schema
 from kagemusha.schema.domain import Clique, Domain
 
@@ -110,7 +111,7 @@ def redrawn(generator: Generator, column: Modelled) -> Redrawn:
     bucket = np.ones(1)
     for other in _neighbours(generator, name):
         table = project((other, name)) if domain.axis(other) < domain.axis(name) else project((name, other)).T
-        told = _information(table)
+        told = mutual_information(np.maximum(table, 0.0))
         if told > best:
             best, partner = told, other
             chosen = np.where(_some(table, column)[:, None], _listed(table, column), own)
@@ -148,15 +149,3 @@ def _tied(generator: MarkovGenerator, name: str) -> list[str]:
     of = {hidden: column for column, (hidden, _) in generator.groups.items()}
     cliques = [{of.get(n, n) for n in clique} for clique in generator.field.potentials]
     return sorted({n for clique in cliques if name in clique for n in clique} - {name}, key=generator.domain.axis)
-
-
-def _information(table: FloatArray) -> float:
-    """Mutual information of the two columns of a table, in nats."""
-    joint = np.maximum(table, 0.0)
-    total = joint.sum()
-    if total <= 0:
-        return 0.0
-    joint = joint / total
-    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    there = joint > 0
-    return float((joint[there] * np.log(joint[there] / expected[there])).sum())

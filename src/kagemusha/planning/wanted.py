@@ -22,7 +22,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, compared, require_columns
 from kagemusha.schema import Clique, Domain, Schema
-from kagemusha.sources.codes import CodesSource
+from kagemusha.sources.codes import KEPT_CELLS, CodesSource
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
 
@@ -127,7 +127,7 @@ def solve_epsilon(
     if not pairs:
         raise UsageError("there is no pair of columns whose error could be wanted")
     tables = [CodedTable.of_codes(schema, codes) for codes in stand_ins]
-    sources = [CodesSource(schema, table.columns, remember=True) for table in tables]
+    sources = [CodesSource(schema, table.columns, remember=KEPT_CELLS // len(tables)) for table in tables]
     tried: list[tuple[float, float]] = []
 
     def error_at(epsilon: float) -> float:

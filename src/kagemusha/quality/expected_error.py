@@ -27,7 +27,8 @@ from kagemusha.schema import Clique
 LEVEL = 0.9
 """How often an interval is made to hold the error; where it was measured is in docs/decisions/040-evaluation.md."""
 
-Z95 = 1.6448536269514722
+WITHIN_90 = 1.6448536269514722
+"""Deviations of Gaussian noise that 90 of 100 answers stay within, and 95 of 100 below."""
 
 UNKNOWN = 2 / math.e
 """E|X − 1| of an exponential X with mean 1: what is believed of a share nobody measured."""
@@ -220,9 +221,9 @@ def measured_interval(
     spread = sigma * math.sqrt((1 - 2 / math.pi) * y.size)
     draws = max(FEWEST_DRAWS, min(draws, DRAWN_CELLS // y.size))
     errors = posterior_errors(model.ravel(), y.ravel(), sigma, rng=rng, draws=draws)
-    low = max(POOLED * float(np.quantile(errors, (1 - LEVEL) / 2)), abs(distance - noise) - 2 * Z95 * spread)
+    low = max(POOLED * float(np.quantile(errors, (1 - LEVEL) / 2)), abs(distance - noise) - 2 * WITHIN_90 * spread)
     high = float(np.quantile(errors, 1 - (1 - LEVEL) / 4)) + UNKNOWN * merged_mass(table, noisy.groups)
-    high = min(high, distance + noise + 2 * Z95 * spread + 2 * merged_mass(table, noisy.groups))
+    high = min(high, distance + noise + 2 * WITHIN_90 * spread + 2 * merged_mass(table, noisy.groups))
     return ErrorInterval(
         clique, min(low, high) / total, high / total, "counts" if noisy.groups is None else "interaction"
     )
@@ -245,7 +246,7 @@ def posterior_errors(
     small = _drowned(model, noisy, sigma)
     if small.any():
         y = noisy[small]
-        mean = max(0.02 * sigma, float(y.mean()) + Z95 * sigma / math.sqrt(len(y)))
+        mean = max(0.02 * sigma, float(y.mean()) + WITHIN_90 * sigma / math.sqrt(len(y)))
         variance = max(1e-12 * sigma**2, float(y.var()) - sigma**2)
         if variance < mean**2:
             share = variance / (variance + sigma**2)
@@ -276,7 +277,7 @@ def _scored(evidence: ReleasedNumbers, pair: Clique, table: FloatArray, slack: f
         return None
     groups = tuple(scores.groups[name] for name in pair)
     distance = evidence.scores[pair] / evidence.total
-    reach = Z95 * scores.sigma / evidence.total
+    reach = WITHIN_90 * scores.sigma / evidence.total
     own = (
         float(np.abs(group_sums(table, groups) - group_sums(evidence.independence(pair), groups)).sum())
         / evidence.total

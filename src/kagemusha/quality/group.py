@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.models.model import Model
-from kagemusha.quality.expected_error import Z95, ExpectedError, expected_error
+from kagemusha.quality.expected_error import WITHIN_90, ExpectedError, expected_error
 from kagemusha.quality.released import ReleasedNumbers
 from kagemusha.rules.conditions import read_where
 
@@ -80,7 +80,7 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
     counts = evidence.counts(columns)
     if counts is not None:
         off = abs(float((weights * (counts.values - table)).sum()))
-        bounds.append(off + Z95 * counts.sigma * math.sqrt(float((weights**2).sum())))
+        bounds.append(off + WITHIN_90 * counts.sigma * math.sqrt(float((weights**2).sum())))
     if len(columns) <= 2:
         intervals = expected or expected_error(model, only=columns)
         whole = intervals.of(columns).high * evidence.total
@@ -113,7 +113,7 @@ def _alone(evidence: ReleasedNumbers, name: str, weights: FloatArray, intervals:
     if counts is None:
         return most
     off = abs(float((weights * (counts.values - evidence.model.project((name,)))).sum()))
-    return min(most, off + Z95 * counts.sigma * math.sqrt(float((weights**2).sum())))
+    return min(most, off + WITHIN_90 * counts.sigma * math.sqrt(float((weights**2).sum())))
 
 
 def _spread(columns: tuple[str, ...], clique: tuple[str, ...], weights: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
-from kagemusha.quality.expected_error import Z95, ExpectedError
+from kagemusha.quality.expected_error import WITHIN_90, ExpectedError
 from kagemusha.quality.released import ReleasedNumbers
 
 MOST_LABELS = 30
@@ -90,9 +90,9 @@ def _total(
     counts = evidence.counts(clique)
     if counts is not None:
         off = abs(float((weights * (counts.values - table * scale)).sum()))
-        bounds.append(off + Z95 * counts.sigma * math.sqrt(float((weights**2).sum())))
+        bounds.append(off + WITHIN_90 * counts.sigma * math.sqrt(float((weights**2).sum())))
     # doubles are drawn: their number in the group varies by chance, each with its weight
-    drawn = Z95 * math.sqrt(float((weights**2 * np.maximum(table * scale, 0.0)).sum()))
+    drawn = WITHIN_90 * math.sqrt(float((weights**2 * np.maximum(table * scale, 0.0)).sum()))
     error = min(bounds) + drawn
     return PopulationTotal(column, label, people, max(0.0, people - error), people + error)
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, SchemaError, UsageError
+from kagemusha.marginals.information import shares
+from kagemusha.marginals.kept import KeptTables
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Domain, Modelled, Schema
 
@@ -47,8 +49,7 @@ class CodedTable:
             raise UsageError(f"{len(self.columns)} columns of codes, but the schema models {len(schema.domain)}")
         if not self.rows:
             raise DataError("the table has no rows: there is nothing to evaluate")
-        self._kept: dict[Clique, FloatArray] = {}
-        self._room = KEPT_CELLS
+        self._kept = KeptTables[FloatArray](KEPT_CELLS, widest=2)
 
     def __repr__(self) -> str:
         return f"CodedTable({self.rows:,} rows, {len(self.columns)} columns)"
@@ -103,20 +104,16 @@ class CodedTable:
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:
         """Counts over each clique, in one pass."""
         wanted = [self.domain.canonical(require_columns(self.domain, clique)) for clique in cliques]
-        missing = [clique for clique in dict.fromkeys(wanted) if clique not in self._kept]
-        tally = Tally(self.domain, missing)
-        if missing:
-            tally.add(self.columns)
-        fresh = {m.clique: m.counts.astype(np.float64) for m in tally.marginals()}
-        for clique, table in fresh.items():
-            if len(clique) <= 2 and table.size <= self._room:
-                self._kept[clique] = table
-                self._room -= table.size
-        found = [fresh[c] if c in fresh else self._kept[c] for c in wanted]
+        found = self._kept.of(wanted, self._count)
         return [
-            table if tuple(asked) == clique else table.transpose([clique.index(name) for name in asked])
-            for asked, clique, table in zip(cliques, wanted, found, strict=True)
+            found[clique] if tuple(asked) == clique else found[clique].transpose([clique.index(n) for n in asked])
+            for asked, clique in zip(cliques, wanted, strict=True)
         ]
+
+    def _count(self, cliques: Sequence[Clique]) -> dict[Clique, FloatArray]:
+        tally = Tally(self.domain, cliques)
+        tally.add(self.columns)
+        return {m.clique: m.counts.astype(np.float64) for m in tally.marginals()}
 
     def keys(self, clique: Clique) -> IntArray:
         """One whole number for each row's combination of codes."""
@@ -151,12 +148,6 @@ def require_columns(domain: Domain, clique: Sequence[str]) -> Sequence[str]:
     for name in clique:
         require_column(domain, name)
     return clique
-
-
-def shares(table: FloatArray) -> FloatArray:
-    """Counts as shares that sum to one; all zero where there is nothing."""
-    total = float(table.sum())
-    return np.asarray(table / total) if total > 0 else np.zeros_like(table)
 
 
 def in_batches(domain: Domain, cliques: Sequence[Clique], *, most: int = BATCH_CELLS) -> Iterator[list[Clique]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals.merging import merged
 from kagemusha.models.model import Model
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema import Clique
@@ -87,7 +88,7 @@ class ReleasedNumbers:
 
     def counts(self, clique: Clique) -> NoisyTable | None:
         """Counts over the clique from every measurement that covers it, combined by inverse variance."""
-        weighted, precision = np.zeros(self.model.domain.shape(clique)), 0.0
+        answers: list[tuple[FloatArray, float]] = []
         for measured, marginals in self._by_clique.items():
             if not set(clique) <= set(measured):
                 continue
@@ -95,9 +96,11 @@ class ReleasedNumbers:
             cells = self.model.domain.cells(measured) / self.model.domain.cells(clique)
             for marginal in marginals:
                 weight = 1 / (cells * max(marginal.sigma, 1e-9) ** 2)
-                weighted = weighted + weight * marginal.values.sum(axis=gone)
-                precision += weight
-        return NoisyTable(np.asarray(weighted / precision), precision**-0.5) if precision else None
+                answers.append((np.asarray(marginal.values.sum(axis=gone), dtype=np.float64), weight))
+        if not answers:
+            return None
+        values, precision = merged(answers)
+        return NoisyTable(np.asarray(values), precision**-0.5)
 
     def _with_columns(self, clique: Clique) -> NoisyTable | None:
         """A pair's interaction and its columns put together again into a table over groups."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
+from kagemusha.marginals.merging import merged
 from kagemusha.privacy.query_record import Fact
 from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
@@ -105,9 +106,8 @@ class NoisyInteraction:
 
 def combined(one: NoisyInteraction, other: NoisyInteraction) -> NoisyInteraction:
     """Two measurements of the same query as one, by inverse variance."""
-    weights = one.sigma**-2, other.sigma**-2
-    values = (weights[0] * one.values + weights[1] * other.values) / sum(weights)
-    return NoisyInteraction(one.query, values, sum(weights) ** -0.5)
+    values, precision = merged((measured.values, measured.sigma**-2) for measured in (one, other))
+    return NoisyInteraction(one.query, values, precision**-0.5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from kagemusha.arrays import IntArray
 from kagemusha.columns.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
+from kagemusha.marginals.kept import KeptTables
 from kagemusha.privacy.accountants import ACCOUNTANTS, Composition
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import (
@@ -82,8 +83,7 @@ class Curator:
     ) -> None:
         self._source = source
         self._release = release
-        self._counted: dict[Clique, Marginal] = {}
-        self._room = keep
+        self._kept = KeptTables[IntArray](keep)
         self._observer = observer
         self.total = release.remaining if release.events else release.filter.total
         """The whole budget: what the release may spend, less what it spent before this part of it began."""
@@ -132,7 +132,7 @@ class Curator:
 
     def part(self, names: Sequence[str]) -> Curator:
         """The same release with these columns alone: what is left of the budget is the whole of this part's."""
-        part = Curator(PartSource(self._source, names), self._release, keep=self._room, observer=self._observer)
+        part = Curator(PartSource(self._source, names), self._release, keep=self._kept.room, observer=self._observer)
         part.total = self.remaining
         return part
 
@@ -244,12 +244,5 @@ class Curator:
 
     def _count(self, cliques: Sequence[Clique]) -> dict[Clique, Marginal]:
         """Exact counts, from memory where they are kept. Called by the verbs alone, after the charge."""
-        wanted = dict.fromkeys(cliques)
-        new = [clique for clique in wanted if clique not in self._counted]
-        found = dict(zip(new, self._source.count(new), strict=True)) if new else {}
-        for clique, marginal in found.items():
-            if marginal.counts.size <= self._room:
-                marginal.counts.setflags(write=False)
-                self._counted[clique] = marginal
-                self._room -= marginal.counts.size
-        return {clique: found[clique] if clique in found else self._counted[clique] for clique in wanted}
+        found = self._kept.of(cliques, lambda new: {m.clique: m.counts for m in self._source.count(new)})
+        return {clique: Marginal(clique, counts) for clique, counts in found.items()}

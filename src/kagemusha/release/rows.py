@@ -21,7 +21,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.events import GenerationEvent
-from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, LATTICE_BITS
+from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, GRAIN_BITS, LATTICE_BITS
 from kagemusha.privacy.mechanisms import Noise
 from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.queries.moments import CrossMoments, FirstMoments
@@ -135,7 +135,7 @@ Seen = Callable[[IntArray], None]
 def draw(features: Sequence[Features], secret: Secret, event: GenerationEvent, noise: Noise, seen: Seen) -> IntArray:
     """The codes of the rows that the event pays for."""
     mean, factor = secret.normal(event)
-    middle = [round(float(v) * _GRAINS) << (_FACTOR_BITS + DRAWN_BITS - 40) for v in mean]
+    middle = [round(float(v) * _GRAINS) << (_FACTOR_BITS + DRAWN_BITS - GRAIN_BITS) for v in mean]
     scaled = np.array([[round(math.ldexp(float(v), _FACTOR_BITS)) for v in row] for row in factor], dtype=object)
     codes = np.empty((event.rows, len(features)), dtype=np.int64)
     step = max(1, _BLOCK // len(mean))

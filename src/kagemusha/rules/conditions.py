@@ -18,8 +18,9 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.bins import Span, spans, up_to
 from kagemusha.errors import UsageError
 from kagemusha.schema import Modelled, Schema
-from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not, columns_of, parse
+from kagemusha.schema.conditions import Both, Compare, Condition, Either, Listed, Missing, Not
 from kagemusha.schema.domain import Clique
+from kagemusha.schema.grammar import parse_condition
 from kagemusha.schema.truth import listed_codes
 
 MAX_PIECES = 5_000_000
@@ -90,8 +91,8 @@ class Group:
 
 def read_where(text: str, schema: Schema, shapes: Mapping[str, FloatArray] | None = None) -> list[Group]:
     """What a condition means for this schema, as independent groups of columns; `shapes` say how bins lean (`bins.slopes`)."""
-    condition = parse(text)
-    for name in columns_of(condition):
+    condition = parse_condition(text)
+    for name in condition.columns:
         if name not in schema.domain:
             raise UsageError(f"where: {_unknown(name, schema)}; columns are {', '.join(schema.domain.names)}")
     return [group_of(schema, together, shapes) for together in _tied(_conjuncts(condition))]
@@ -120,7 +121,7 @@ def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
     """The parts of a conjunction, put together where they share columns."""
     groups: list[tuple[set[str], list[Condition]]] = []
     for part in parts:
-        names, members = columns_of(part), [part]
+        names, members = set(part.columns), [part]
         for other in [g for g in groups if g[0] & names]:
             groups.remove(other)
             names, members = names | other[0], other[1] + members
@@ -131,7 +132,7 @@ def _tied(parts: Sequence[Condition]) -> list[list[Condition]]:
 def group_of(schema: Schema, parts: Sequence[Condition], shapes: Mapping[str, FloatArray] | None = None) -> Group:
     """Conditions that all have to hold, laid out over the codes of their columns together."""
     condition: Condition = Both(tuple(parts))
-    clique = schema.domain.canonical(columns_of(condition))
+    clique = schema.domain.canonical(condition.columns)
     columns = {column.name: column for column in schema.modelled}
     pieces = tuple(_pieces(columns[name], _tests(condition, name), (shapes or {}).get(name)) for name in clique)
     size = math.prod(len(p.codes) for p in pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kagemusha.arrays import IntArray
+from kagemusha.marginals.information import chance_information, mutual_information
 
 
 def alike(codes: IntArray, wanted: IntArray, donors: IntArray, axes: IntArray, rng: np.random.Generator) -> IntArray:
@@ -28,8 +29,5 @@ def _information(a: IntArray, b: IntArray) -> float:
     _, x = np.unique(a, return_inverse=True)
     _, y = np.unique(b, return_inverse=True)
     sizes = int(x.max()) + 1, int(y.max()) + 1
-    joint = np.bincount(x * sizes[1] + y, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(a)
-    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    there = joint > 0
-    bias = (sizes[0] - 1) * (sizes[1] - 1) / (2 * len(a))
-    return float((joint[there] * np.log(joint[there] / expected[there])).sum()) - bias
+    joint = np.bincount(x * sizes[1] + y, minlength=sizes[0] * sizes[1]).reshape(sizes).astype(np.float64)
+    return mutual_information(joint) - chance_information(joint)

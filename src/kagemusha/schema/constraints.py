@@ -15,24 +15,22 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kagemusha.errors import SchemaError, UsageError
-from kagemusha.schema import conditions, formulas
-from kagemusha.schema.conditions import Condition, Either, Listed, Not
-from kagemusha.schema.formulas import Formula, Name
+from kagemusha.errors import SchemaError
+from kagemusha.schema.conditions import Condition, Listed
+from kagemusha.schema.formulas import Call, Formula, Name, columns_of, linear
+from kagemusha.schema.grammar import Determines as Determines
+from kagemusha.schema.grammar import Order, parse_rule
+from kagemusha.schema.tokens import Unreadable
 from kagemusha.untrusted import StrangeFileError, read_regular
 
 MOST_LIST = 100 << 20
 """Bytes of a file of public values."""
 MOST_LINES = 1_000_000
-_IMPLIES = re.compile(r"\s(?:implies)\s|=>|->|→")
-_COMPARES = re.compile(r"<=|>=|==|=|<|>")
-_DETERMINES = re.compile(r"(?P<given>.+?)\s+determines\s+(?P<column>.+)")
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,11 @@ class Logical:
     """A condition that holds for every row."""
 
     condition: Condition
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the condition."""
+        return self.condition.columns
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Inequality:
     bound: float
     strict: bool = False
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those with a factor."""
+        return tuple(self.factors)
+
 
 @dataclass(frozen=True)
 class Equation:
@@ -58,13 +66,10 @@ class Equation:
     column: str
     formula: Formula
 
-
-@dataclass(frozen=True)
-class Determines:
-    """Each combination of `given` has one partner in `column`, which nobody has written down."""
-
-    given: tuple[str, ...]
-    column: str
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column, then those it follows from."""
+        return (self.column, *columns_of(self.formula))
 
 
 Law = Logical | Inequality | Equation | Determines
@@ -93,16 +98,15 @@ class Constraint:
             raise SchemaError(f"constraint {self.rule!r}: confirmed must be a text: who, and from which source")
         object.__setattr__(self, "lines", tuple(tuple(line) for line in self.lines))
         try:
-            law = parse_rule(self.rule, self.lines)
-        except (SchemaError, UsageError) as error:
-            told = re.sub(r"^(where|formula [^:]*): ", "", str(error))
-            raise SchemaError(f"constraint {self.rule!r}: {told}") from None
+            law = law_of(self.rule, self.lines)
+        except (SchemaError, Unreadable) as error:
+            raise SchemaError(f"constraint {self.rule!r}: {error}") from None
         object.__setattr__(self, "law", law)
 
     @property
     def columns(self) -> set[str]:
         """Every column the rule speaks of."""
-        return columns_of(self.law)
+        return set(self.law.columns)
 
     @classmethod
     def from_fields(cls, table: Any, folder: Path | None = None) -> Constraint:
@@ -137,87 +141,47 @@ class Constraint:
         return found
 
 
-def columns_of(law: Law) -> set[str]:
-    """Every column a law speaks of."""
-    if isinstance(law, Logical):
-        return conditions.columns_of(law.condition)
-    if isinstance(law, Inequality):
-        return set(law.factors)
-    if isinstance(law, Equation):
-        return {law.column, *formulas.columns_of(law.formula)}
-    return {*law.given, law.column}
-
-
-def parse_rule(text: str, lines: Sequence[Sequence[Any]] = ()) -> Law:
-    """What a rule says; a mistake is a `SchemaError` or `UsageError` that shows where it is."""
-    plain = text.strip()
-    if found := _DETERMINES.fullmatch(_unquoted(plain)):
-        given, column = plain[: found.end("given")], plain[found.start("column") :]
-        return _determines(given, column, lines)
+def law_of(rule: str, lines: Sequence[Sequence[Any]] = ()) -> Law:
+    """What a rule says; a mistake is a `SchemaError` or `Unreadable`."""
+    said = parse_rule(rule)
+    if isinstance(said, Determines):
+        return _partners(said, lines)
     if lines:
         raise SchemaError("lines and list are for rules such as city determines country")
-    if found := _IMPLIES.search(_unquoted(plain)):
-        premise, conclusion = (conditions.parse(part) for part in (plain[: found.start()], plain[found.end() :]))
-        return Logical(Either((Not(premise), conclusion)))
-    word, _, rest = plain.partition(" ")
-    if word.lower() == "never" and rest:
-        return Logical(Not(conditions.parse(rest)))
-    if word.lower() == "always" and rest:
-        return Logical(conditions.parse(rest))
-    return _comparison(plain) or Logical(conditions.parse(plain))
+    return _ordered(said) if isinstance(said, Order) else Logical(said)
 
 
-def _unquoted(text: str) -> str:
-    """The text with everything between quotation marks blanked out, places kept."""
-    return re.sub(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`", lambda m: "\0" * len(m[0]), text)
-
-
-def _determines(given: str, column: str, lines: Sequence[Sequence[Any]]) -> Law:
-    names = tuple(_name(part) for part in re.split(r"\s*,\s*|\s+and\s+", given.strip()))
-    target = _name(column)
-    if target in names or len(set(names)) < len(names):
+def _partners(said: Determines, lines: Sequence[Sequence[Any]]) -> Law:
+    names = said.columns
+    if len(set(names)) < len(names):
         raise SchemaError("every column may stand there once")
     if not lines:
-        return Determines(names, target)
-    if any(len(line) != len(names) + 1 for line in lines):
-        raise SchemaError(f"every line of the list needs {len(names) + 1} values: {', '.join([*names, target])}")
+        return said
+    if any(len(line) != len(names) for line in lines):
+        raise SchemaError(f"every line of the list needs {len(names)} values: {', '.join(names)}")
     partners: dict[tuple[Any, ...], Any] = {}
     for *key, partner in lines:
         if partners.setdefault(tuple(key), partner) != partner:
-            raise SchemaError(f"the list gives {', '.join(map(repr, key))} two partners in {target}")
-    return Logical(Listed((*names, target), frozenset(tuple(line) for line in lines)))
+            raise SchemaError(f"the list gives {', '.join(map(repr, key))} two partners in {said.column}")
+    return Logical(Listed(names, frozenset(tuple(line) for line in lines)))
 
 
-def _name(text: str) -> str:
-    found = formulas.parse(text)
-    if not isinstance(found, Name):
-        raise SchemaError(f"expected the name of a column at {text!r}")
-    return found.column
-
-
-def _comparison(text: str) -> Law | None:
-    """An order, a sum or an equation over columns; None if the rule compares one column with constants."""
-    signs = list(_COMPARES.finditer(_unquoted(text)))
-    if len(signs) != 1 or re.search(r"['!]|\s(and|or|in|is|between)\s", text):
-        return None
-    sign, sides = signs[0][0], (text[: signs[0].start()], text[signs[0].end() :])
-    left, right = (formulas.parse(side) for side in sides)
-    names = [*formulas.columns_of(left), *formulas.columns_of(right)]
-    if len(names) < 2 or {"true", "false"} & set(names):
-        return None
-    if sign in ("=", "=="):
-        if not isinstance(left, Name) or left.column in formulas.columns_of(right):
+def _ordered(said: Order) -> Law:
+    """An order or an equation over columns."""
+    left, right = said.left, said.right
+    if said.sign == "=":
+        if not isinstance(left, Name) or left.column in columns_of(right):
             raise SchemaError("write the column that follows from the others alone on the left, such as total = a + b")
         return Equation(left.column, right)
-    if sign in (">", ">="):
+    if said.sign in (">", ">="):
         left, right = right, left
-    difference = formulas.linear(formulas.Call("-", (left, right)))
+    difference = linear(Call("-", (left, right)))
     if difference is None:
         raise SchemaError("an order is between sums of columns; use a formula of a column for anything else")
     factors, constant = difference
     if not factors:
         raise SchemaError("the columns cancel out")
-    return Inequality(factors, -constant, strict=sign in ("<", ">"))
+    return Inequality(factors, -constant, strict=said.sign in ("<", ">"))
 
 
 def read_list(name: Any, folder: Path | None, where: str) -> list[list[str]]:

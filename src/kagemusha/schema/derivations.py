@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from kagemusha.columns.column import Column
 from kagemusha.errors import SchemaError
 from kagemusha.schema.constraints import Constraint, Equation
-from kagemusha.schema.formulas import Formula, columns_of, invertible, parse
+from kagemusha.schema.formulas import Formula, columns_of, invertible
+from kagemusha.schema.grammar import parse_formula
 
 
 def formulas(columns: Iterable[Column], constraints: Iterable[Constraint]) -> dict[str, Formula]:
@@ -27,7 +28,7 @@ def formulas(columns: Iterable[Column], constraints: Iterable[Constraint]) -> di
             if column.name in found:
                 raise SchemaError(f"column {column.name!r} has a formula and a rule that says what it is")
             try:
-                found[column.name] = parse(column.formula)
+                found[column.name] = parse_formula(column.formula)
             except SchemaError as error:
                 raise SchemaError(f"column {column.name!r}: {error}") from None
     return found
@@ -44,11 +45,19 @@ def working_order(found: Mapping[str, Formula], replaced: Mapping[str, str]) -> 
             if not any(used in waiting for used in columns_of(found[name]) if used != target)
         ]
         if not ready:
-            raise SchemaError(f"formulas go round in a circle: {', '.join(sorted(waiting.values()))}")
+            raise SchemaError(f"formulas go round in a circle: {' needs '.join(_circle(waiting, found))}")
         order += ready
         for target, _ in ready:
             del waiting[target]
     return tuple(order)
+
+
+def _circle(waiting: Mapping[str, str], found: Mapping[str, Formula]) -> list[str]:
+    """Columns of which each is worked out of the next, from one of them back to itself."""
+    way = [next(iter(waiting))]
+    while way.count(way[-1]) == 1:
+        way.append(next(n for n in columns_of(found[waiting[way[-1]]]) if n in waiting and n != way[-1]))
+    return way[way.index(way[-1]) :]
 
 
 def check(columns: Mapping[str, Column], found: Mapping[str, Formula], replaced: Mapping[str, str]) -> None:

@@ -6,23 +6,12 @@ in which a column stands once can be turned round: from the result and the other
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.errors import SchemaError
-
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)) | (?P<quoted>"[^"]+"|`[^`]+`) |
-        (?P<sign>[-+*/^(),]) | (?P<word>[^\W\d][\w.]*))""",
-    re.VERBOSE,
-)
-
-DEEPEST = 50
-"""Parentheses that may stand inside one another."""
 
 FUNCTIONS = {"years": 2, "hours": 1}
 """years(from, to): full calendar years between two dates; hours(days): a difference of moments in hours."""
@@ -58,11 +47,6 @@ def columns_of(formula: Formula) -> list[str]:
     if isinstance(formula, Name):
         return [formula.column]
     return [n for a in formula.arguments for n in columns_of(a)] if isinstance(formula, Call) else []
-
-
-def parse(text: str) -> Formula:
-    """The formula a text says; a mistake is a `SchemaError` that shows where it is."""
-    return _Parser(text).whole()
 
 
 def evaluate(formula: Formula, columns: Mapping[str, FloatArray]) -> FloatArray:
@@ -191,87 +175,3 @@ def _date_years_from(days: FloatArray, years: FloatArray, *, later: bool, rng: n
     else:
         first, last = _shifted(days, -whole - 1) + 1, _shifted(days, -whole)
     return first + np.floor(rng.random(np.shape(first)) * (last - first + 1))
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens: list[tuple[str, str]] = []
-        place = 0
-        while place < len(text.rstrip()):
-            match = _TOKEN.match(text, place)
-            if match is None or match.lastgroup is None:
-                raise SchemaError(f"formula {text!r}: cannot read {text[place:].strip()!r}")
-            self._tokens.append((match.lastgroup, match.group(match.lastgroup)))
-            place = match.end()
-        self._at = 0
-        self._depth = 0
-
-    def whole(self) -> Formula:
-        found = self._sum()
-        if self._at < len(self._tokens):
-            self._fail("+ - * / ^ or the end")
-        return found
-
-    def _peek(self) -> tuple[str, str]:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "the end")
-
-    def _take(self, signs: str) -> str | None:
-        kind, value = self._peek()
-        if kind != "sign" or value not in signs:
-            return None
-        self._at += 1
-        return value
-
-    def _fail(self, wanted: str) -> None:
-        raise SchemaError(f"formula {self._text!r}: expected {wanted} at {self._peek()[1]!r}")
-
-    def _sum(self) -> Formula:
-        found = self._product()
-        while sign := self._take("+-"):
-            found = Call(sign, (found, self._product()))
-        return found
-
-    def _product(self) -> Formula:
-        found = self._power()
-        while sign := self._take("*/"):
-            found = Call(sign, (found, self._power()))
-        return found
-
-    def _power(self) -> Formula:
-        base = self._single()
-        return Call("^", (base, self._power())) if self._take("^") else base
-
-    def _single(self) -> Formula:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise SchemaError(f"formula: more than {DEEPEST} parentheses or signs stand inside one another")
-        found = self._inner()
-        self._depth -= 1
-        return found
-
-    def _inner(self) -> Formula:
-        if self._take("-"):
-            return Call("-", (Number(0.0), self._single()))
-        if self._take("("):
-            found = self._sum()
-            if not self._take(")"):
-                self._fail(")")
-            return found
-        kind, value = self._peek()
-        if kind not in ("number", "word", "quoted"):
-            self._fail("a column, a number or (")
-        self._at += 1
-        if kind == "number":
-            return Number(float(value))
-        if kind == "word" and value in FUNCTIONS and self._take("("):
-            return self._call(value)
-        return Name(value[1:-1] if kind == "quoted" else value)
-
-    def _call(self, function: str) -> Formula:
-        arguments = [self._sum()]
-        while self._take(","):
-            arguments.append(self._sum())
-        if not self._take(")") or len(arguments) != FUNCTIONS[function]:
-            self._fail(f"{FUNCTIONS[function]} argument(s) of {function}")
-        return Call(function, tuple(arguments))

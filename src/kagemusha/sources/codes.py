@@ -10,6 +10,7 @@ from kagemusha.arrays import Codes, IntArray
 from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, UsageError
 from kagemusha.marginals import Marginal
+from kagemusha.marginals.kept import KeptTables
 from kagemusha.marginals.tally import Tally
 from kagemusha.schema import Clique, Schema
 from kagemusha.sources.protocol import Source, joined
@@ -34,8 +35,7 @@ class CodesSource(Source):
             if len(column) and not (int(column.min()) >= 0 and int(column.max()) < size):
                 raise DataError("a code lies outside its column's domain")
             self._columns.append(np.ascontiguousarray(column, dtype=code_type(size)))
-        self._kept: dict[Clique, IntArray] = {}
-        self._room = remember
+        self._kept = KeptTables[IntArray](remember)
 
     @property
     def name(self) -> str | None:
@@ -49,18 +49,14 @@ class CodesSource(Source):
 
     def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
         """Exact counts over each clique."""
-        new = [clique for clique in dict.fromkeys(map(tuple, cliques)) if clique not in self._kept]
-        fresh: dict[Clique, IntArray] = {}
-        if new:
-            tally = Tally(self.domain, new)
-            tally.add(self._columns)
-            fresh = {m.clique: m.counts for m in tally.marginals()}
-            for clique, counts in fresh.items():
-                if counts.size <= self._room:
-                    counts.setflags(write=False)
-                    self._kept[clique] = counts
-                    self._room -= counts.size
-        return [Marginal(c, fresh[c] if c in fresh else self._kept[c]) for c in map(tuple, cliques)]
+        wanted = [tuple(clique) for clique in cliques]
+        found = self._kept.of(wanted, self._tallied)
+        return [Marginal(clique, found[clique]) for clique in wanted]
+
+    def _tallied(self, cliques: Sequence[Clique]) -> dict[Clique, IntArray]:
+        tally = Tally(self.domain, cliques)
+        tally.add(self._columns)
+        return {m.clique: m.counts for m in tally.marginals()}
 
     def rows(self) -> int:
         """Number of rows."""

@@ -11,6 +11,7 @@ from kagemusha.generators.markov import measurements_of
 from kagemusha.graphical import MarkovField, estimate, tree_cells
 from kagemusha.marginals import NoisyMarginal, Workload
 from kagemusha.privacy.budget import Budget
+from kagemusha.progress import Progress
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
@@ -119,6 +120,15 @@ class Adaptive(Synthesizer):
         cost = self.start_share(domain) * curator.total / len(domain)
         return curator.measure([(name,) for name in domain], cost, mechanism=mechanism)
 
+    def begin(
+        self, curator: Curator, progress: Progress, mechanism: str = "gaussian"
+    ) -> tuple[Candidates, list[NoisyMarginal], MarkovField]:
+        """What rounds may measure, what is measured before the first one, and the field that follows from it."""
+        candidates = self.candidates(curator.domain)
+        progress("measuring columns", 0.0)
+        measured = self.start(curator, mechanism)
+        return candidates, measured, self.refit(curator, measured, None)
+
     def refit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField | None) -> MarkovField:
         """The field closest to what was measured, starting from the one before; uniform where nothing was measured."""
         domain, rows = curator.domain, curator.public_rows()
@@ -157,3 +167,13 @@ class Adaptive(Synthesizer):
             tolerance=tolerance,
             power=self.power,
         ).model
+
+
+def next_round(curator: Curator, cost: float) -> tuple[bool, float, float]:
+    """Whether a round of this cost is the last one, its cost then, and the share of the budget that is spent when it is over.
+
+    The last round takes all that is left: less than the cost of two.
+    """
+    last = curator.remaining <= 2 * cost
+    cost = curator.remaining if last else cost
+    return last, cost, 1 - (curator.remaining - cost) / curator.total

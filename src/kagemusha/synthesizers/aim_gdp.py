@@ -17,7 +17,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
+from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive, next_round
 from kagemusha.synthesizers.noise_cost import cell_error
 from kagemusha.synthesizers.protocol import Fitted
 
@@ -61,18 +61,13 @@ class AIMGDP(Adaptive):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Survey all candidates, then select, measure and estimate until the budget is spent."""
-        candidates = self.candidates(curator.domain)
-        progress("measuring columns", 0.0)
-        measured = self.start(curator)
-        model = self.refit(curator, measured, None)
+        candidates, measured, model = self.begin(curator, progress)
         beliefs = _survey(curator, model, candidates.cliques, SURVEY * curator.total)
         cost = self.round_share(curator.domain) * curator.total
         trace: list[Round] = []
         last = False
         while not last:
-            last = curator.remaining <= 2 * cost
-            cost = curator.remaining if last else cost
-            spent = 1 - (curator.remaining - cost) / curator.total
+            last, cost, spent = next_round(curator, cost)
 
             # select
             open_now = candidates.fitting((m.clique for m in measured), spent * candidates.max_cells)

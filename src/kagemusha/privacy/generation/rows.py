@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from kagemusha.privacy.generation.bounds import moved_float
 
-GRAIN = 2.0**-40
+GRAIN_BITS = 40
+GRAIN = 2.0**-GRAIN_BITS
 """Mean and covariance are whole multiples of this, and eigenvectors are taken to be right to it."""
 
 DRAWN_BITS = 57

@@ -13,6 +13,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.measured import Measured
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals.merging import merged
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
@@ -50,16 +51,13 @@ class NoisyColumns:
         ordered: Mapping[str, int] | None = None,
     ) -> NoisyColumns:
         """Measurements of the same column are combined by inverse variance; `rows` if the number is public."""
-        weighted: dict[str, FloatArray] = {}
-        precision: dict[str, float] = {}
+        answers: dict[str, list[tuple[FloatArray, float]]] = {}
         for m in marginals:
-            (name,), weight = m.clique, m.sigma**-2
-            weighted[name] = weighted.get(name, np.zeros(m.values.shape)) + weight * m.values
-            precision[name] = precision.get(name, 0.0) + weight
-        noisy = {name: np.asarray(weighted[name] / precision[name]) for name in weighted}
-        trust = {name: precision[name] / len(noisy[name]) for name in noisy}
-        total = sum(trust[n] * float(noisy[n].sum()) for n in noisy) / sum(trust.values())
-        sigma = {name: precision[name] ** -0.5 for name in noisy}
+            answers.setdefault(m.clique[0], []).append((m.values.astype(np.float64), m.sigma**-2))
+        known = {name: merged(given) for name, given in answers.items()}
+        noisy = {name: values for name, (values, _) in known.items()}
+        total, _ = merged((float(values.sum()), precision / len(values)) for values, precision in known.values())
+        sigma = {name: precision**-0.5 for name, (_, precision) in known.items()}
         return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {}, ordered or {})
 
     def table(self, name: str) -> FloatArray:
