@@ -39,13 +39,13 @@ def test_the_scans_are_those_that_were_planned(
     fit(create(method), source, Budget(1.0, 1e-9))
     planned = reading(create(method), SCHEMA)
     # kage looks once more, at triples, where pairs are precise
-    assert planned.postgres_scans <= len(asked) <= planned.postgres_scans + (method == "kage")
+    assert planned.scans["PostgreSQL"] <= len(asked) <= planned.scans["PostgreSQL"] + (method == "kage")
 
 
 def test_five_hundred_columns() -> None:
     planned = reading(create("mst"), Schema([Integer(f"c{i}", lower=0, upper=3) for i in range(500)]))
-    assert planned.postgres_scans < 140
-    assert planned.spark_jobs < 300
+    assert planned.scans["PostgreSQL"] < 140
+    assert planned.scans["Spark"] < 300
     assert planned.code_bytes == 500
 
 

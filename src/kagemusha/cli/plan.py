@@ -249,10 +249,10 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
 def _reading(read: Reading, rows: int) -> str:
     """How often the table is read, and what comes over."""
     moved, codes = read.moved(rows) / 1e6, read.code_bytes * rows / 1e6
+    scans = ", ".join(f"{times} times in {engine}" for engine, times in read.scans.items())
     return (
-        f"a file once, and its codes are kept ({codes:,.0f} MB, on disk beyond 256 MB). In PostgreSQL {read.postgres_scans} scans, on "
-        f"Spark {read.spark_jobs} jobs, from which {'the codes of all rows and ' if read.records else ''}at most about "
-        f"{max(0.1, moved):,.1f} MB come over{_as_they_are(read)}"
+        f"a file once, and its codes are kept ({codes:,.0f} MB, on disk beyond 256 MB). It is read {scans}, from which "
+        f"{'the codes of all rows and ' if read.records else ''}at most about {max(0.1, moved):,.1f} MB come over{_as_they_are(read)}"
     )
 
 

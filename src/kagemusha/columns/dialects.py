@@ -188,3 +188,7 @@ class SparkDialect(Dialect):
 def _escape(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04X}" if number < 2**16 else f"\\U{number:08X}"
+
+
+ENGINES: tuple[Dialect, ...] = (PostgresDialect(), SparkDialect())
+"""Engines in which a table stays where it is."""

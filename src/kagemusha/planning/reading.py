@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kagemusha.columns.bins import code_type
 from kagemusha.columns.dialect import Dialect
-from kagemusha.columns.dialects import PostgresDialect, SparkDialect
+from kagemusha.columns.dialects import ENGINES
 from kagemusha.encoding.travels import rows_of
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique
@@ -21,8 +21,8 @@ class Reading:
 
     code_bytes: int
     """Bytes that the codes of a row take."""
-    postgres_scans: int
-    spark_jobs: int
+    scans: Mapping[str, int]
+    """How often each engine reads the table, by its name."""
     counts_bytes: int
     """Bytes of counts that come over from an engine, at most about."""
     records: bool
@@ -46,8 +46,7 @@ def reading(synthesizer: Synthesizer, schema: Schema) -> Reading:
 
     return Reading(
         code_bytes=sum(code_type(size).itemsize for size in domain.sizes),
-        postgres_scans=scans(PostgresDialect()),
-        spark_jobs=scans(SparkDialect()),
+        scans={dialect.name: scans(dialect) for dialect in ENGINES},
         counts_bytes=BYTES_A_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
         records=synthesizer.reads_records,
         raw=rows_of(schema),
