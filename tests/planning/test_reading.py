@@ -72,7 +72,7 @@ def test_memory_does_not_grow_with_rows() -> None:
 def test_plan_tells(run: Run, tmp_path: Path) -> None:
     SCHEMA.save(tmp_path / "s.toml")
     shown = run("plan", "s.toml", "--rows", "1000000").stdout
-    assert "In PostgreSQL 4 scans, on Spark 4 jobs" in " ".join(shown.split())
+    assert "It is read 4 times in PostgreSQL, 4 times in Spark" in " ".join(shown.split())
     told = json.loads(run("plan", "s.toml", "--rows", "1000000", "--json").stdout)["reading"]
     assert told["code_bytes"] == 6
     assert told["bytes moved"] == told["counts_bytes"] > 0
