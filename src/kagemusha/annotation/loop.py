@@ -28,6 +28,7 @@ from kagemusha.models.doubles import Doubles
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
+from kagemusha.ranges import at_least, one_of
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT
@@ -40,15 +41,6 @@ STEP = 5
 
 FALLEN = 0.5
 """With adaptive labels a round ends when the best open record tells less than this part of what the first one told."""
-
-
-_WORDS = {
-    "loop": ("aim", "kage"),
-    "when": ("between", "after"),
-    "weights": ("standardised", "bare", "none"),
-    "pace": ("growing", "flat", "adaptive"),
-    "privacy": ("fixed", "annealed"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,25 +78,18 @@ class Annotated(Synthesizer):
     judge: str = "network"
 
     def __post_init__(self) -> None:
-        for name, low in (
-            ("classes", 2),
-            ("rounds", 1),
-            ("labels", 1),
-            ("first", 1),
-            ("batch", 1),
-            ("ahead", 1),
-            ("pool", 2),
-            ("step", 1),
-        ):
-            if getattr(self, name) < low:
-                raise UsageError(f"{name} must be at least {low}, got {getattr(self, name)}")
+        at_least(2, classes=self.classes, pool=self.pool)
+        at_least(1, rounds=self.rounds, labels=self.labels, first=self.first)
+        at_least(1, batch=self.batch, ahead=self.ahead, step=self.step)
         if not 0 <= self.held < 1:
             raise UsageError(f"held must be at least 0 and less than 1, got {self.held}")
         if not self.sharpness > 0:
             raise UsageError(f"sharpness must be greater than 0, got {self.sharpness}")
-        for name, allowed in _WORDS.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        one_of(("aim", "kage"), loop=self.loop)
+        one_of(("between", "after"), when=self.when)
+        one_of(("standardised", "bare", "none"), weights=self.weights)
+        one_of(("growing", "flat", "adaptive"), pace=self.pace)
+        one_of(("fixed", "annealed"), privacy=self.privacy)
         if self.loop == "kage" and self.privacy == "annealed":
             raise UsageError("privacy must be fixed with loop kage: only AIM's rounds anneal")
         acquisition(self.ask)

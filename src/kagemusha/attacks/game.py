@@ -28,6 +28,7 @@ from kagemusha.attacks.table import Table, World, WorldKey
 from kagemusha.attacks.targets import Mahalanobis, Target
 from kagemusha.attacks.threat import PAPER, Threat
 from kagemusha.errors import UsageError
+from kagemusha.ranges import at_least
 from kagemusha.version import __version__
 
 ROLES = ("play", "reference", "stranger")
@@ -48,9 +49,8 @@ class Rules:
     """Rows of every synthetic table; by default those of the table."""
 
     def __post_init__(self) -> None:
-        for name, least in (("trainings", 2), ("generations", 1), ("references", 1), ("strangers", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        at_least(2, trainings=self.trainings)
+        at_least(1, generations=self.generations, references=self.references, strangers=self.strangers)
         if self.rows is not None and self.rows < 1:
             raise UsageError(f"rows must be at least 1, got {self.rows}")
 

@@ -28,6 +28,8 @@ from kagemusha.synthesizers.protocol import Synthesizer
 class ScratchLedger:
     """Answers of one run in memory."""
 
+    in_memory = True
+
     path = ":memory:"
 
     def __init__(self) -> None:

@@ -136,6 +136,8 @@ class Ledger(Protocol):
 
     path: str
     """Where it is, as it may be shown."""
+    in_memory: bool
+    """Whether it is gone with the process."""
 
     def set_cap(self, cap: Cap) -> None:
         """Set or change a cap; refuses one below what is already held."""

@@ -112,7 +112,7 @@ def ask(
         version=__version__,
         created=datetime.now(UTC).date().isoformat(),
         unit_column=schema.unit.column,
-        ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
+        ledger=None if book.in_memory else book.head.to_json(),
     ).with_assumptions([*weighted(schema), *schema.vouchers()])
     return Answered(answer, certificate)
 

@@ -60,9 +60,9 @@ class TrainingSchedule:
             raise UsageError(f"steps must be at least 1, got {self.steps}")
         if not 0 < self.rate <= 1:
             raise UsageError(f"rate must be greater than 0 and at most 1, got {self.rate}")
-        for name in ("clip", "noise", "batch"):
-            if not (getattr(self, name) > 0 and np.isfinite(getattr(self, name))):
-                raise UsageError(f"{name} must be positive and finite, got {getattr(self, name)}")
+        for name, value in {"clip": self.clip, "noise": self.noise, "batch": self.batch}.items():
+            if not (value > 0 and np.isfinite(value)):
+                raise UsageError(f"{name} must be positive and finite, got {value}")
 
     def event(self, what: str) -> SampledGaussianEvent:
         """The one event the whole schedule is charged as."""

@@ -18,6 +18,7 @@ from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
+from kagemusha.ranges import at_least
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.encoded_rows import EncodedRows, require_labels
@@ -41,9 +42,7 @@ class CTGAN(Synthesizer):
     hidden: int = 256
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "pack", "noise", "hidden"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
+        at_least(1, epochs=self.epochs, batch=self.batch, pack=self.pack, noise=self.noise, hidden=self.hidden)
         if self.batch % self.pack:
             raise UsageError(f"batch must be a multiple of pack ({self.pack}), got {self.batch}")
 

@@ -105,7 +105,7 @@ class Planned:
             version=__version__,
             created=datetime.now(UTC).date().isoformat(),
             unit_column=opened.schema.unit.column,
-            ledger=None if getattr(book, "in_memory", False) else book.head.to_json(),
+            ledger=None if book.in_memory else book.head.to_json(),
             package=package_of(type(synthesizer)),
         ).with_assumptions(
             [*synthesizer.remarks(source.domain, self.budget), *weighted(source.schema), *source.schema.vouchers()]

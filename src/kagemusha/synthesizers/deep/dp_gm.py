@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.errors import UsageError
 from kagemusha.generators.decoders import DecoderGenerator
 from kagemusha.generators.normal import Place
 from kagemusha.neural.inputs import Inputs
@@ -29,6 +28,7 @@ from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes
+from kagemusha.ranges import at_least, between
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.deep.asking import Paid
@@ -58,11 +58,8 @@ class DPGM(Choices):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("clusters", "iterations", "latent"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 < self.clustering < 0.95:
-            raise UsageError(f"clustering must be greater than 0 and less than 0.95, got {self.clustering}")
+        at_least(1, clusters=self.clusters, iterations=self.iterations, latent=self.latent)
+        between(0, 0.95, clustering=self.clustering)
 
     def spending(self, budget: Budget) -> Spending:
         """Sizes and sums of clusters, several times, then sizes, then training."""

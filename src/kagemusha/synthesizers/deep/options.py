@@ -12,6 +12,7 @@ from kagemusha.neural.inputs import Floats, Inputs
 from kagemusha.neural.networks import Network, need_torch
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.unit import Adjacency
+from kagemusha.ranges import between
 from kagemusha.release.curator import Curator
 from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema.domain import Domain
@@ -45,9 +46,7 @@ class Networked(Synthesizer):
             raise UsageError(f"hidden must be at least 2 and at most {MOST_HIDDEN:,}, got {self.hidden}")
         if not 0 < self.rate <= 1:
             raise UsageError(f"rate must be greater than 0 and at most 1, got {self.rate}")
-        for name in ("epochs", "clip", "step"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise UsageError(f"{name} must be greater than 0 and less than 1,000,000, got {getattr(self, name)}")
+        between(0, 1_000_000, epochs=self.epochs, clip=self.clip, step=self.step)
 
     @property
     def training(self) -> Training:

@@ -18,6 +18,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import Event
 from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
+from kagemusha.ranges import at_least, between
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid, WishartPCA
@@ -52,12 +53,8 @@ class Phases(Choices):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("latent", "components", "iterations"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("centre", "pca", "em"):
-            if not 0 < getattr(self, name) < 1:
-                raise UsageError(f"{name} must be greater than 0 and less than 1, got {getattr(self, name)}")
+        at_least(1, latent=self.latent, components=self.components, iterations=self.iterations)
+        between(0, 1, centre=self.centre, pca=self.pca, em=self.em)
         if self.centre + self.pca + self.em >= 0.95:
             raise UsageError("centre, pca and em together must leave at least 0.05 for training")
 
