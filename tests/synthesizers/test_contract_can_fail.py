@@ -36,8 +36,17 @@ class Deaf(MarkovGenerator):
 class Boastful(MarkovGenerator):
     """Expects another table than it draws."""
 
-    def project(self, clique: Any) -> Any:
-        return np.full_like(super().project(clique), self.total / self.domain.cells(clique))
+    def project_many(self, cliques: Any) -> Any:
+        return [np.full_like(t, self.total / t.size) for t in super().project_many(cliques)]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoFaced(MarkovGenerator):
+    """Says one thing of a clique alone and another of it among others."""
+
+    def project_many(self, cliques: Any) -> Any:
+        found = super().project_many(cliques)
+        return found if len(cliques) == 1 else [np.full_like(t, self.total / t.size) for t in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +118,7 @@ BREAKERS: list[tuple[Callable[[Synthesizer], None], Synthesizer, str]] = [
     (contract.check_samples_fit_the_schema, wrapped(OutOfDomain), "outside the domain"),
     (contract.check_same_frame_type_out, wrapped(Deaf), "have a bmi"),
     (contract.check_project_agrees_with_samples, wrapped(Boastful), "disagree"),
+    (contract.check_project_agrees_with_samples, wrapped(TwoFaced), "`project_many`"),
     (contract.check_saving_keeps_everything, wrapped(Forgetful), "loaded model"),
     (contract.check_seeded_only_as_simulation, Restless(), "did not repeat"),
     (contract.check_seeded_only_as_simulation, Secretive(), "`private` disagree"),

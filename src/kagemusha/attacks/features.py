@@ -7,6 +7,7 @@ deviation. A value that may be missing has a coordinate of its own that says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -40,15 +41,17 @@ class Space:
 
     @property
     def name(self) -> str:
-        """A short name, such as onehot/sd or codes/raw-fnlwgt."""
-        return f"{self.expansion}/{self.scale}" + "".join(f"-{name}" for name in self.without)
+        """A short name, such as onehot/sd or codes/raw-fnlwgt|age."""
+        left_out = "|".join(re.sub(r"([\\|])", r"\\\1", name) for name in self.without)
+        return f"{self.expansion}/{self.scale}" + (f"-{left_out}" if left_out else "")
 
     @classmethod
     def named(cls, text: str) -> Space:
         """The space of a name."""
         expansion, _, rest = text.partition("/")
-        scale, *without = rest.split("-", 1) if rest else ("sd",)
-        return cls(expansion, scale, tuple(without))
+        scale, _, left_out = rest.partition("-")
+        names = re.findall(r"(?:[^\\|]|\\.)+", left_out)
+        return cls(expansion, scale or "sd", tuple(re.sub(r"\\(.)", r"\1", name) for name in names))
 
 
 class Lens:
@@ -142,7 +145,7 @@ class Lens:
         # the code of a category is Σ code · (one-hot), so means and covariances go over exactly
         parts, at = [], 0
         for i, column in enumerate(self.modelled):
-            width = column.size if column.axis is None else 1 + column.missing
+            width = column_features(column, "onehot").shape[1]
             if i in self.axes:
                 block = values[:, at : at + width]
                 parts.append(block if column.axis is not None else block @ np.arange(column.size)[:, None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kagemusha.errors import UsageError
 from kagemusha.evaluation.distances import positions, span_of
 from kagemusha.quality.projectable import CodedTable
 
@@ -12,7 +13,7 @@ Matrix = NDArray[np.float32]
 
 
 def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
-    """One row a record: one-hot labels, numbers scaled to 0 … 1, a mark for missing numbers."""
+    """One row per record: one-hot labels, numbers scaled to 0 … 1, marks for missing and special ones."""
     blocks = [np.zeros((table.rows, 0), dtype=np.float32)]
     for column in table.schema.modelled:
         if column.name == without:
@@ -21,11 +22,11 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
         axis = column.axis
         if axis is not None:
             scaled = (positions(axis) - float(axis.low)) / span_of(axis)
-            # a gap gets the middle of the axis; the mark beside it says that it is one
-            values = np.append(scaled, [0.5] * (column.size - column.ordinary))
+            # a missing or special value gets the middle of the axis; a mark of its own beside it says which it is
+            marks = np.arange(column.ordinary, column.size)
+            values = np.append(scaled, [0.5] * len(marks))
             blocks.append(values[codes][:, None].astype(np.float32))
-            if column.missing_code is not None:
-                blocks.append((codes == column.missing_code)[:, None].astype(np.float32))
+            blocks.append((codes[:, None] == marks).astype(np.float32))
         else:
             block = np.zeros((table.rows, column.size), dtype=np.float32)
             block[np.arange(table.rows), codes] = 1
@@ -38,10 +39,19 @@ def has_labels(table: CodedTable, target: str) -> bool:
     return table.modelled[target].axis is None
 
 
+def _knows(table: CodedTable, target: str) -> NDArray[np.bool_]:
+    """Which rows have a target: neither missing nor, of a number, a special value that stands for no number."""
+    column, codes = table.modelled[target], table.column(target)
+    if column.axis is not None:
+        return np.asarray(codes < column.ordinary)
+    return (
+        np.ones(table.rows, dtype=np.bool_) if column.missing_code is None else np.asarray(codes != column.missing_code)
+    )
+
+
 def known_target(table: CodedTable, target: str) -> CodedTable:
-    """The rows whose target is not missing."""
-    missing = table.modelled[target].missing_code
-    codes = table.column(target)
-    if missing is None or not (codes == missing).any():
-        return table
-    return table.take(np.flatnonzero(codes != missing))
+    """The rows that have a target; a UsageError if none has."""
+    known = _knows(table, target)
+    if not known.any():
+        raise UsageError(f"target {target!r} is missing or a special value in every row")
+    return table if known.all() else table.take(np.flatnonzero(known))

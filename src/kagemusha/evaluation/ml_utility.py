@@ -172,12 +172,7 @@ def _prepare(train: CodedTable, test: CodedTable, target: str) -> tuple[CodedTab
     require_column(train.domain, target)
     if len(train.domain) < 2:
         raise UsageError(f"target {target!r}: there is no other column to learn from")
-    tables = []
-    for side, table in (("training", train), ("test", test)):
-        if (table.column(target) == table.modelled[target].missing_code).all():
-            raise UsageError(f"target {target!r} is missing in every {side} row")
-        tables.append(known_target(table, target))
-    return tables[0], tables[1]
+    return known_target(train, target), known_target(test, target)
 
 
 def _different(table: CodedTable, target: str) -> tuple[IntArray, IntArray]:

@@ -45,9 +45,11 @@ def cost_of(event: Event, accounting: Accounting) -> Cost:
     """
     if not event.is_protected:
         return Cost(0)
-    amount = ACCOUNTANTS[accounting].amount(event)
+    accountant = ACCOUNTANTS[accounting]
+    amount = accountant.amount(event)
     if amount is None:
-        raise PrivacyError(f"{accounting} accounting cannot hold a step of kind {event.kind!r} ({event.what})")
+        why = f"{accounting} accounting cannot hold a step of kind {event.kind!r} ({event.what}){accountant.refusal}"
+        raise PrivacyError(why)
     return Cost(math.ceil(amount * UNIT), math.ceil(event.delta * DELTA_UNIT))
 
 

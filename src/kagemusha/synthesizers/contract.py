@@ -136,8 +136,11 @@ def _to_polars(table: Any) -> Any:
 def check_project_agrees_with_samples(synthesizer: Synthesizer) -> None:
     """`project` gives non-negative expected counts that sum to the total and match what is sampled."""
     model = _fit(synthesizer, example_table(), Budget(10.0, 1e-6))
-    for clique in [("sex",), ("age", "ward"), ("sex", "bmi", "ward")]:
+    cliques = [("sex",), ("age", "ward"), ("sex", "bmi", "ward")]
+    for clique, together in zip(cliques, model.project_many(cliques), strict=True):
         expected = model.project(clique)
+        same = bool(np.allclose(expected, together, rtol=1e-6, atol=1e-6))
+        _promise(same, f"`project` and `project_many` say different things of {clique}")
         _promise(expected.shape == model.domain.shape(clique), f"`project` of {clique} has shape {expected.shape}")
         _promise(bool((expected >= -1e-6).all()), "a negative expected count")
         _promise(

@@ -29,6 +29,7 @@ class PLD(Composition):
     name = "pld"
     words = "numerical composition (PLD)"
     declared = True
+    refusal = "; of Gaussian noise it holds rounded, not discrete"
     cap_rule = "renyi"
 
     def __init__(self, interval: float | None = None) -> None:

@@ -50,6 +50,8 @@ class Composition(Accountant):
     """Whether amounts are of ε, with δ = 0."""
     declared: ClassVar[bool] = False
     """Whether all steps must be declared before the first one."""
+    refusal: ClassVar[str] = ""
+    """Why it holds no other event, for whoever tries."""
     cap_rule: ClassVar[str] = "zcdp"
     """How a cap adds up that was first used by such a release."""
 
