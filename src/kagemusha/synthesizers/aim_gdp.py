@@ -20,6 +20,7 @@ from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive, next_round
 from kagemusha.synthesizers.noise_cost import cell_error
 from kagemusha.synthesizers.protocol import Fitted
+from kagemusha.synthesizers.selection_bounds import RISK
 
 SURVEY = 0.04
 """Share of the budget for one noisy error of every candidate before the first round."""
@@ -109,10 +110,16 @@ def _survey(curator: Curator, model: MarkovField, cliques: Iterable[Clique], cos
 
 
 def _ceilings(beliefs: Mapping[Clique, _Belief], model: MarkovField) -> dict[Clique, float]:
-    """The most that each error can be now: at the edge of what is believed, plus what the model has moved since."""
+    """The most that each error can be now: at the edge of what is believed, plus what the model has moved since.
+
+    All of them hold together but with a chance of at most β: each edge is that of β over their number.
+    """
+    from scipy.special import ndtri
+
+    edge = -float(ndtri(RISK / max(1, len(beliefs))))
     tables = model.project_many(list(beliefs))
     return {
-        clique: max(0.0, belief.error + 1.65 * belief.variance**0.5) + float(np.abs(now - belief.table).sum())
+        clique: max(0.0, belief.error + edge * belief.variance**0.5) + float(np.abs(now - belief.table).sum())
         for (clique, belief), now in zip(beliefs.items(), tables, strict=True)
     }
 

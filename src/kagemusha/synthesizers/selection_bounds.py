@@ -32,12 +32,14 @@ def choice_ceilings(
     the measurement of the chosen candidate, made after the choice; `selection` is what the choice cost (ρ).
     """
     chosen = list(score.candidates).index(noisy.clique)
-    # noise makes a distance larger on average, so the noisy distance bounds the error up to its own spread
-    spread = noisy.sigma * math.sqrt((1 - 2 / math.pi) * noisy.values.size)
+    # Noise makes a distance larger on average, so the noisy distance bounds the error up to its own spread. Each |cell + noise| moves
+    # no further than its noise, so their sum is below its mean by t with a chance of at most exp(−t²/2nσ²), wherever the cells are.
+    # Half of β is for that, half for the luck of the choice.
+    spread = noisy.sigma * math.sqrt(2 * noisy.values.size * math.log(2 / RISK))
     distance = float(np.abs(noisy.values - score.estimates[chosen]).sum())
-    excess = float(score.weights[chosen]) * (distance + 2 * spread - float(score.penalties[chosen]))
+    excess = float(score.weights[chosen]) * (distance + spread - float(score.penalties[chosen]))
     sensitivity = float(score.weights.max()) * unit.sensitivity(COUNTS).l1
-    luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(len(score.candidates) / RISK)
+    luck = 2 * sensitivity / math.sqrt(8 * selection) * math.log(2 * len(score.candidates) / RISK)
     most = np.maximum(0.0, (excess + luck) / score.weights + score.penalties)
     return {clique: each + moved[clique] for clique, each in zip(score.candidates, most.tolist(), strict=True)}
 
