@@ -6,6 +6,7 @@ differently depending on how it came in.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class TextReader:
 
         if self._connection is None:
             self._connection = duckdb.connect()
-            self._connection.execute("SET enable_progress_bar = false")
+            without_bar(self._connection)
         column = pa.array(texts, type=pa.string()) if isinstance(texts, list) else texts
         self._connection.register("texts", pa.table({"text": column}))
         try:
@@ -61,6 +62,17 @@ class TextReader:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def without_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """No bar is drawn into the output stream, where a command's own answer is expected.
+
+    In a notebook without ipywidgets DuckDB refuses to speak of bars, and draws none.
+    """
+    import duckdb
+
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
 
 
 def number_sql(text: str) -> str:

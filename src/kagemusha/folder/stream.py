@@ -55,7 +55,7 @@ def stream(
         partial(_table, model, call, first, condition, rng if len(sizes) == 1 else rng.spawn(1)[0])
         for call, first in zip(calls, firsts, strict=True)
     )
-    for table in _side_by_side(tasks, jobs or min(MOST_JOBS, len(os.sched_getaffinity(0)))):
+    for table in _side_by_side(tasks, jobs or min(MOST_JOBS, cores())):
         yield table
         done += table.num_rows
         progress("drawing doubles", done / count)
@@ -101,3 +101,11 @@ def _side_by_side(tasks: Iterator[Callable[[], Any]], jobs: int) -> Iterator[Any
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def cores() -> int:
+    """Processors that this process may use, where the system tells; else all there are."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -13,6 +13,7 @@ from typing import Any
 
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.sentences import SAFE as SAFE
+from kagemusha.columns.parse import without_bar
 from kagemusha.errors import OutputError
 from kagemusha.schema import Schema
 from kagemusha.untrusted import StrangeFileError, open_regular
@@ -119,7 +120,7 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
             _by_arrow(feed, part)  # DuckDB writes no duration that others read
         else:
             with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
-                connection.execute("SET enable_progress_bar = false")
+                without_bar(connection)
                 connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
                 # DuckDB quotes only what needs it, as most spreadsheets and the original files do
                 connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kagemusha.columns.parse import without_bar
 from kagemusha.errors import DataError
 from kagemusha.sources.scratch import private_folder
 
@@ -40,8 +41,7 @@ def connect(columns: int = 0) -> Iterator[Any]:
         # extension that opens the network. What is written lives as long as this process, or until the next one sweeps it up.
         connection.execute("SET force_mbedtls_unsafe = 'true'")
         connection.execute("SET temp_file_encryption = true")
-        # A bar would be drawn into the output stream, where a command's own answer is expected.
-        connection.execute("SET enable_progress_bar = false")
+        without_bar(connection)
         # The first would take the bounds that a Parquet file states for bounds of all values, and NaN lies beyond any.
         # The second takes a time that grows with the square of the number of columns.
         connection.execute("SET disabled_optimizers = 'statistics_propagation,common_subexpressions'")

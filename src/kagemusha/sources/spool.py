@@ -61,12 +61,8 @@ class Spool:
 
     def _read(self, at: int, rows: int) -> list[Codes]:
         assert self._file is not None
-        columns: list[Codes] = []
-        for kind in self._types:
-            data = os.pread(self._file.fileno(), rows * kind.itemsize, at)
-            columns.append(np.frombuffer(data, dtype=kind))
-            at += len(data)
-        return columns
+        self._file.seek(at)
+        return [np.frombuffer(self._file.read(rows * kind.itemsize), dtype=kind) for kind in self._types]
 
     def required(self) -> Spool:
         """Itself, if it holds everything; a `DataError` if there was no room."""
