@@ -114,7 +114,7 @@ def synthesize(
         discover=discover,
     )
     model = make_model(order, progress=part(progress, 0.0, 0.8))
-    return model.sample(rows, progress=part(progress, 0.8, 1.0))
+    return model.sample(rows, seed=simulation, progress=part(progress, 0.8, 1.0))
 
 
 def publish(

@@ -21,9 +21,12 @@ def cards(
     if not len(codes):
         return []
     table = Encoder(schema).decode(codes, rng=rng, like="pyarrow")
-    names = [column.name for column in schema.modelled]
+    modelled = {column.name: at for at, column in enumerate(schema.modelled)}
+    # a column modelled in place of another one is not in the table; the other one, worked out of it, is
+    shown_by = {**{name: name for name in modelled}, **{other: name for name, other in schema.replaced.items()}}
+    names = [name for name in table.column_names if name in shown_by]
     values = {name: table.column(name).to_pylist() for name in names}
-    rare = {name: usual[name][codes[:, i]] < UNUSUAL for i, name in enumerate(names)}
+    rare = {n: usual[shown_by[n]][codes[:, modelled[shown_by[n]]]] < UNUSUAL for n in names}
     return [
         [{"column": name, "value": _spelled(values[name][row]), "unusual": bool(rare[name][row])} for name in names]
         for row in range(len(codes))

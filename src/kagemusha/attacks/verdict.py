@@ -13,8 +13,10 @@ from kagemusha.attacks.game import Cell, Outcome
 from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT
 from kagemusha.attacks.intervals import Estimate, accuracy, area, p_value, true_rates
 from kagemusha.attacks.risk import Proved, proved
-from kagemusha.privacy.accountants import gdp_mu
 from kagemusha.privacy.budget import Budget
+
+MOST_PLAYS = 10_000_000
+"""More trainings than anybody would wait for."""
 
 SEEN = 0.05
 """An advantage of so much would have to show for an attack to count as a test."""
@@ -105,13 +107,13 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
             one = broken[0]
             return Verdict(
                 "broken",
-                f"BROKEN: {one.cell.inference} on the {one.cell.target} target proves ε ≥ {one.bound.epsilon:.3g} and "
-                f"μ ≥ {one.bound.mu:.3g}, more than {promised.in_words()} allows.",
+                f"BROKEN: {one.cell.inference} on the {one.cell.target} target proves ε ≥ {one.bound.epsilon:.3g}, more than "
+                f"{promised.in_words()} allows.",
             )
     words = _allowance(promised) + " "
     if worst.p < RISK / tried and worst.accuracy.low > 0.5:
         words += f"An attack works: {where} is right in {_percent(worst.accuracy)} of plays, guessing in 50 %. "
-        words += _within(worst, promised)
+        words += _against(worst, promised, RISK / tried)
         return Verdict("leaks", (words + more).strip())
     widest = 0.5 + max(f.accuracy.high - f.accuracy.low for f in found) / 2  # what could go unseen
     trainings = len(worst.scores)
@@ -141,17 +143,42 @@ def _several(found: Sequence[Finding], tried: int) -> str:
     )
 
 
-def _within(one: Finding, promised: Budget | None) -> str:
+def _against(one: Finding, promised: Budget | None, risk: float) -> str:
+    """What an attack that works says about a promise that it does not contradict."""
     if promised is None:
         return ""
     if not one.cell.alone:
-        return "The promise is about one person; so many at once are found sooner."
-    return "That is within what was promised."
+        return "The promise is about one person; many at once are found sooner."
+    most = most_accuracy(promised)
+    if one.accuracy.high <= most:
+        return "That is within what was promised."
+    trainings = len(one.scores)
+    enough = plays_needed(one.accuracy.value, most, risk)
+    if enough is None:
+        return f"{trainings:,} trainings do not contradict the promise; the rate that was seen is one that it allows."
+    return (
+        f"{trainings:,} trainings are too few to contradict the promise, and do not confirm it either: if the attack goes on being right "
+        f"as often, about {max(enough, 2 * trainings):,} would."
+    )
+
+
+def plays_needed(rate: float, most: float, risk: float) -> int | None:
+    """Trainings from which an attack that is right at this rate proves more than `most`; None if no number does."""
+    from scipy.stats import beta
+
+    plays = 8
+    while plays < MOST_PLAYS:
+        right = math.floor(rate * plays)
+        if float(beta.ppf(risk / 4, right, plays - right + 1)) > most:
+            return plays
+        plays = math.ceil(plays * 1.25)
+    return None
 
 
 def _contradicts(one: Finding, budget: Budget, risk: float) -> bool:
+    """By ε at δ alone: that is what (ε, δ) promises, whatever noise stands behind it."""
     bound = proved(one.scores[:, WITHOUT, 0], one.scores[:, INSIDE, 0], delta=budget.delta, risk=risk)
-    return bound.epsilon > budget.epsilon or (budget.delta > 0 and bound.mu > gdp_mu(budget.epsilon, budget.delta))
+    return bound.epsilon > budget.epsilon
 
 
 def most_accuracy(budget: Budget) -> float:
