@@ -128,9 +128,15 @@ def _rho(counts: _Counts, risk: float) -> FloatArray:
 
 
 def _epsilon(counts: _Counts, risk: float, delta: float) -> FloatArray:
-    """What (ε, δ) allows: 1 − miss ≤ e^ε·alarm + δ, and the same the other way round."""
-    alarm, miss = counts.most(risk / 2)
-    found = np.zeros(len(alarm))
+    """What (ε, δ) allows: 1 − miss ≤ e^ε·alarm + δ, and the same the other way round.
+
+    Half of the risk is for both worlds together: the mean rate of right answers is at most (e^ε + δ)/(1 + e^ε).
+    """
+    alarm, miss = counts.most(risk / 4)
+    wrong_of_all = _at_most(counts.alarms + counts.misses, 2 * counts.size, risk / 2)
+    better = (wrong_of_all > 0) & (1 - delta - 2 * wrong_of_all > 0)
+    odds = np.where(better, (1 - delta - wrong_of_all) / np.where(better, wrong_of_all, 1.0), 1.0)
+    found = np.log(odds)
     for hit, wrong in ((1 - miss - delta, alarm), (1 - alarm - delta, miss)):
         sure = (hit > 0) & (wrong > 0)
         found = np.maximum(found, np.where(sure, np.log(np.where(sure, hit, 1.0) / np.where(sure, wrong, 1.0)), 0.0))
