@@ -10,7 +10,7 @@ from kagemusha import columns
 from kagemusha.columns.axis import Axis
 from kagemusha.columns.clock import Clock
 from kagemusha.columns.number import Number
-from kagemusha.columns.pushed_axis import PushedAxis
+from kagemusha.columns.pushed import PushedAxis
 
 SOURCE = Path(columns.__file__).parents[1]
 KINDS = {c.__name__ for c in vars(columns).values() if isinstance(c, type) and issubclass(c, columns.Column)}

@@ -15,7 +15,7 @@ from command import Done, Run
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.page import render
 from kagemusha.cli.output import fail, json_text, plain, say, say_json, say_table, warn
-from kagemusha.untrusted import shown
+from kagemusha.files import shown
 
 EVIL = "\x1b[2J\x1b]0;pwned\x07\rok    all is well\n\u202eegassem\u202c\u2066\u200b\x9b31m\x00\u2028\udc80\x08\x7f\t"
 CLI = Path(__file__).parents[2] / "src" / "kagemusha" / "cli"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from kagemusha.columns.spelling import digits_of
+from kagemusha.columns.label import digits_of
 from kagemusha.schema import Boolean, Category, Date, Datetime, Duration, Integer, Modelled, Moment, Real, TimeOfDay
 
 BIG = 2**53

@@ -30,8 +30,7 @@ from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.unit import Adjacency, QueryRecord
 from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.synthesizers.fit import fit

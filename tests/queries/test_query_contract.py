@@ -35,7 +35,7 @@ from kagemusha.release.curator import summed
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.schema.features import features_of
 from kagemusha.schema.judging import judged_schema
-from kagemusha.schema.weight import Weight
+from kagemusha.schema.unit import Weight
 from kagemusha.sources import CodesSource, Source
 from kagemusha.sources.shuffled import Shuffled
 

@@ -25,7 +25,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT
 from kagemusha.synthesizers.aim import AIM
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import cell_error
 from kagemusha.synthesizers.protocol import Fitted
 
 DRAWN = 20_000

@@ -25,7 +25,7 @@ from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
 from kagemusha.annotation.guard import Guard
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
-from kagemusha.untrusted import parse_json
+from kagemusha.files import parse_json
 
 STATIC = Path(__file__).parent / "static"
 MOST_BODY = 4096

@@ -19,8 +19,7 @@ from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, Generation
 from kagemusha.privacy.generation.rows import LATTICE_BITS
 from kagemusha.queries.query import Choice, Query
 from kagemusha.release.clipping import LATTICE
-from kagemusha.release.curator import summed
-from kagemusha.release.observer import Observer
+from kagemusha.release.curator import Observer, summed
 from kagemusha.release.release import Release
 from kagemusha.release.rows import cliques_of, secret_of
 from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, gradient_sum

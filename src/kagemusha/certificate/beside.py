@@ -9,8 +9,8 @@ from kagemusha.certificate.check import Check
 from kagemusha.certificate.inventory import OUTPUTS, PAGE, SCHEMA, Inventory
 from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import SchemaError
+from kagemusha.files import StrangeFileError
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError
 from kagemusha.version import __version__
 
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagemusha.certificate.inventory import CERTIFICATE
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import write_whole
-from kagemusha.untrusted import StrangeFileError, open_regular, parse_json
+from kagemusha.files import StrangeFileError, open_regular, parse_json, write_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -28,7 +28,7 @@ from kagemusha.certificate.keys import (
     today,
 )
 from kagemusha.errors import UsageError
-from kagemusha.untrusted import StrangeFileError, parse_json
+from kagemusha.files import StrangeFileError, parse_json
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

@@ -19,10 +19,10 @@ from kagemusha.certificate.check import all_passed as all_passed
 from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certificate
 from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
+from kagemusha.files import StrangeFileError, parse_json
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError, parse_json
 
 MOST_DELTA = 1e-5
 """The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in

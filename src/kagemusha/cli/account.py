@@ -123,7 +123,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """What does this ε mean? The best any attacker can do."""
-    from kagemusha.certificate.consequence import consequences, in_words
+    from kagemusha.certificate.page import consequences, in_words
     from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
 

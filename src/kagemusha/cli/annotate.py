@@ -15,7 +15,7 @@ import typer
 from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.errors import DataError, UsageError
-from kagemusha.untrusted import read_regular
+from kagemusha.files import read_regular
 
 DONE = "release"
 

@@ -100,7 +100,7 @@ def ask(
 ) -> Paid[Released]:
     """The answer of a question, paid for in the ledger first."""
     from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
-    from kagemusha.making.caps import find_cap, require_cap_fits, settle_cap
+    from kagemusha.making.order import find_cap, require_cap_fits, settle_cap
     from kagemusha.privacy.budget import Budget
     from kagemusha.release.asking import ask as answered
     from kagemusha.release.asking import require_confirmed, require_named, require_promise

@@ -86,7 +86,7 @@ def require_csv(kind: str, spreadsheet_safe: bool) -> None:
 
 def ledger_path(ledger: str | None, data: str | Path | None) -> str | Path:
     """The ledger to use for a data set: the one named, else the one beside it."""
-    from kagemusha.ledger.place import default_ledger
+    from kagemusha.ledger.open import default_ledger
     from kagemusha.urls import scheme_of
 
     if ledger is not None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from kagemusha.files import shown
 from kagemusha.progress import Progress, silent
-from kagemusha.untrusted import shown
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -58,7 +58,7 @@ def plan(
 
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
-    from kagemusha.certificate.consequence import in_words
+    from kagemusha.certificate.page import in_words
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
@@ -224,7 +224,7 @@ def _say_solved(solved: Solved, wanted: float, like: Path | None) -> None:
 
 def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     """Whom the promise is about, and what that costs."""
-    from kagemusha.certificate.consequence import group_promise
+    from kagemusha.certificate.page import group_promise
     from kagemusha.privacy.accountants import ACCOUNTANTS
     from kagemusha.privacy.budget import Budget
 

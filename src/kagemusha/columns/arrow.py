@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.values import (
     FIRST_MOMENT,
     FIRST_NANOSECOND,

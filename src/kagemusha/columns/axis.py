@@ -29,8 +29,8 @@ from kagemusha.columns.arrow import (
 )
 from kagemusha.columns.bins import Span, draw, to_codes
 from kagemusha.columns.cells import Cells
+from kagemusha.columns.label import MICROSECONDS_A_DAY, days_of
 from kagemusha.columns.modelled import Modelled
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY, days_of
 from kagemusha.columns.values import Elapsed, Instant, Plain
 
 if TYPE_CHECKING:

@@ -10,9 +10,17 @@ from itertools import pairwise
 from typing import ClassVar, Self
 
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES, OutOfDomain
-from kagemusha.columns.label import Label, compatible, text_of
+from kagemusha.columns.label import (
+    EXACT_BELOW,
+    NOT_A_NUMBER,
+    Label,
+    canonical,
+    compatible,
+    number_of,
+    number_text,
+    text_of,
+)
 from kagemusha.columns.labelled import Labelled
-from kagemusha.columns.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
 
 _TOO_LONG = 10**300
 MANY_VALUES = 10_000

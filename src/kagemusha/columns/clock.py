@@ -17,9 +17,9 @@ from kagemusha.columns.axis import Said
 from kagemusha.columns.bounds import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
+from kagemusha.columns.label import days_of, number_of
 from kagemusha.columns.measured import SHARED, Measured
 from kagemusha.columns.spans import span_of, written
-from kagemusha.columns.spelling import days_of, number_of
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST, Elapsed, Instant, Plain, plain
 from kagemusha.errors import UsageError

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import LAST_MOMENT
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.parse import plain_moment_sql, quote
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import FIRST_MOMENT, FIRST_NANOSECOND, LAST_MOMENT, LONGEST
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from kagemusha.columns.spelling import digits_of, microseconds_of, moment_of
+from kagemusha.columns.label import digits_of, microseconds_of, moment_of
 
 MOST_DIGITS = 15
 """Digits of whole numbers that are exact in float64."""

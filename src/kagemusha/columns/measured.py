@@ -18,9 +18,8 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.bounds import EXACT, MAX_BINS
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import OutOfDomain
-from kagemusha.columns.label import COMPARE
-from kagemusha.columns.pushed_axis import PushedAxis
-from kagemusha.columns.spelling import NOT_A_NUMBER, number_of
+from kagemusha.columns.label import COMPARE, NOT_A_NUMBER, number_of
+from kagemusha.columns.pushed import PushedAxis
 from kagemusha.columns.words import some
 
 MOST_SPECIAL = 64

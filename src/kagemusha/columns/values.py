@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.columns.spelling import (
+from kagemusha.columns.label import (
     MICROSECONDS_A_DAY,
     NOT_A_NUMBER,
     canonical,

@@ -9,7 +9,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.quality.projectable import CodedTable, in_batches
-from kagemusha.quality.sizes import right_from
+from kagemusha.quality.released import right_from
 from kagemusha.schema import Clique
 
 MOST_CELLS = 2**18

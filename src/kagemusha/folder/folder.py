@@ -21,10 +21,9 @@ from kagemusha.certificate.keys import SigningKey
 from kagemusha.certificate.page import render
 from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import sha256, write_whole
+from kagemusha.files import alone, sha256, write_whole
 from kagemusha.folder.stream import stream
 from kagemusha.folder.table_file import SAFE, write_tables
-from kagemusha.locks import alone
 from kagemusha.models.model import Model
 from kagemusha.progress import Progress, part, silent
 

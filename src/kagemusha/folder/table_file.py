@@ -14,8 +14,8 @@ from typing import Any
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.sentences import SAFE as SAFE
 from kagemusha.errors import OutputError
+from kagemusha.files import StrangeFileError, open_regular
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError, open_regular
 
 _RISKY = r"'*[=+\-@\t\r\n\x00]"
 """How a cell begins that a spreadsheet may take for a formula. Leading apostrophes belong to it: one more is added to

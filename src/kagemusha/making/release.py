@@ -12,8 +12,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import UsageError
 from kagemusha.folder.folder import claimed
 from kagemusha.ledger import Cap
-from kagemusha.making.caps import find_cap
-from kagemusha.making.order import Order
+from kagemusha.making.order import Order, find_cap
 from kagemusha.making.output import require_free, require_rows, written
 from kagemusha.models.model import Model
 from kagemusha.progress import Progress, part, silent

@@ -21,7 +21,7 @@ from kagemusha.release.grid import BINS
 from kagemusha.schema import Domain, Schema
 from kagemusha.sources.file import CELLS, CHUNK, LEAST
 from kagemusha.sources.spool import KEEP
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import cell_error
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 TYPICAL_ROWS = 50_000

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.privacy.query_kinds import KINDS, record_sensitivity
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import PrivacyUnit, Sensitivity
+from kagemusha.privacy.unit import PrivacyUnit, QueryRecord, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

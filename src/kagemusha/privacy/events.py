@@ -21,9 +21,8 @@ from kagemusha.privacy.noisy_events import LaplaceEvent as LaplaceEvent
 from kagemusha.privacy.noisy_events import ThresholdEvent as ThresholdEvent
 from kagemusha.privacy.noisy_events import normal_tail as normal_tail
 from kagemusha.privacy.noisy_events import threshold_failure as threshold_failure
-from kagemusha.privacy.query_record import QueryRecord, is_whole
 from kagemusha.privacy.renyi import sampled_gaussian_renyi
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.unit import Adjacency, PrivacyUnit, QueryRecord, is_whole
 
 
 @dataclass(frozen=True, kw_only=True)

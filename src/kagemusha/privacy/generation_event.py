@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from kagemusha.privacy.event import Event
 from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
-from kagemusha.privacy.query_record import QueryRecord, is_whole
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import PrivacyUnit, QueryRecord, is_whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from kagemusha.privacy.distributions import pure
 from kagemusha.privacy.event import Event
-from kagemusha.privacy.query_record import QueryRecord, is_whole
 from kagemusha.privacy.renyi import pure_renyi
-from kagemusha.privacy.unit import PrivacyUnit, Sensitivity
+from kagemusha.privacy.unit import PrivacyUnit, QueryRecord, Sensitivity, is_whole
 
 
 @dataclass(frozen=True, kw_only=True)

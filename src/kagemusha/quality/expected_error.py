@@ -20,8 +20,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, in_batches
-from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
-from kagemusha.quality.sizes import group_sizes
+from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sizes, group_sums, merged_mass
 from kagemusha.schema import Clique
 
 LEVEL = 0.9

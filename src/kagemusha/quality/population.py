@@ -1,4 +1,4 @@
-"""What the doubles of a survey say of the population, and how far off that may be: from released numbers alone.
+"""What the doubles of a survey say of the population, with those whose value nobody listed: from released numbers alone.
 
 A population total is a sum of weights over a group, so its error is that of the group's counts, weight by weight. Weights are
 taken as the schema codes them: in the middle of their bins.
@@ -18,6 +18,41 @@ from kagemusha.errors import ModelTooLarge
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import Z95, ExpectedError
 from kagemusha.quality.released import ReleasedNumbers
+
+DEVIATIONS = 1.96
+"""Of the noise, on both sides: what holds in 95 of 100 cases."""
+
+
+@dataclass(frozen=True)
+class NotListed:
+    """A column whose schema lists its categories and declares no label for the rest."""
+
+    column: str
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """For people; empty where the noise alone may explain what was counted."""
+        if self.low < 1:
+            return ""
+        return (
+            f"{self.column}: {self.low:,.0f} to {self.high:,.0f} people have a value that the schema does not list; their doubles "
+            "have a listed one."
+        )
+
+
+def not_listed(model: Model) -> Sequence[NotListed]:
+    """Every such column of which counts were released, with an interval of people."""
+    released = ReleasedNumbers(model)
+    found = []
+    for column in model.schema.modelled:
+        counts = None if column.unseen_code is None else released.counts((column.name,))
+        if counts is not None and column.unseen_code is not None:
+            count, reach = float(counts.values[column.unseen_code]), DEVIATIONS * counts.sigma
+            found.append(NotListed(column.name, max(0.0, count - reach), max(0.0, count + reach)))
+    return found
+
 
 MOST_LABELS = 30
 """Columns with more labels are not listed total by total."""

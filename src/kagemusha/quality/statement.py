@@ -14,8 +14,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
-from kagemusha.quality.not_listed import NotListed, not_listed
-from kagemusha.quality.population import PopulationTotal, population_totals
+from kagemusha.quality.population import NotListed, PopulationTotal, not_listed, population_totals
 from kagemusha.quality.svg import INK, picture, rect, shorten, text
 from kagemusha.schema.laws import in_force
 

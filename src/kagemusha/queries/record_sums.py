@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.unit import Fact
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector

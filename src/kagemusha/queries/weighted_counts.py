@@ -11,10 +11,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.unit import Fact
 from kagemusha.queries.query import ReadsMarginals, label
 from kagemusha.schema import Clique, Schema
-from kagemusha.schema.weight import WeightSteps
+from kagemusha.schema.unit import WeightSteps
 
 
 @dataclass(frozen=True, eq=False)

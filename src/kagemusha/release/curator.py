@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,21 +26,48 @@ from kagemusha.privacy.events import (
     GaussianEvent,
     GenerationEvent,
     LaplaceEvent,
+    ThresholdEvent,
     UnprotectedEvent,
 )
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.unit import PrivacyUnit, QueryRecord
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
-from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
-from kagemusha.release.training import Learner, TrainingSchedule, train
+from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
 from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
+
+
+class Observer:
+    """Hears of every answer before it is used. Does nothing; whoever wants to know more overrides a verb."""
+
+    def answered(
+        self,
+        queries: Sequence[Query[Any]],
+        events: Sequence[GaussianEvent | LaplaceEvent],
+        answers: Sequence[IntArray],
+    ) -> None:
+        """Noisy answers, in whole numbers."""
+
+    def chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
+        """The candidate at this position."""
+
+    def passed(self, name: str, event: ThresholdEvent, places: Sequence[str]) -> None:
+        """Labels or groups of a column whose noisy count reached the threshold."""
+
+    def drew(self, event: GenerationEvent, lattice: Sequence[IntArray]) -> None:
+        """Rows, as features before they became codes."""
+
+    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
+        """A step of training."""
+
+
+NOBODY = Observer()
+
 
 KEPT_CELLS = 1 << 24
 """Cells of exact counts that stay in memory between rounds (128 MiB)."""

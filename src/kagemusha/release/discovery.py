@@ -22,10 +22,9 @@ from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.release.curator import Curator, require_readable
+from kagemusha.privacy.unit import QueryRecord
+from kagemusha.release.curator import NOBODY, Curator, Observer, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, second_grid
-from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
 from kagemusha.schema import Category, Column, Domain, Drop, Measured, Modelled, Schema
 from kagemusha.sources import OpenTable, Source

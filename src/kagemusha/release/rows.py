@@ -23,7 +23,7 @@ from kagemusha.marginals import Marginal
 from kagemusha.privacy.events import GenerationEvent
 from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, LATTICE_BITS
 from kagemusha.privacy.mechanisms import Noise
-from kagemusha.privacy.query_record import QueryRecord
+from kagemusha.privacy.unit import QueryRecord
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features, generation_facts

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import SchemaError, UsageError
+from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.schema import conditions, formulas
 from kagemusha.schema.conditions import Condition, Either, Listed, Not
 from kagemusha.schema.formulas import Formula, Name
-from kagemusha.untrusted import StrangeFileError, read_regular
 
 MOST_LIST = 100 << 20
 """Bytes of a file of public values."""

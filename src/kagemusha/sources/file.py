@@ -13,13 +13,12 @@ from kagemusha.columns.cells import Cells
 from kagemusha.columns.parse import TextReader
 from kagemusha.columns.pushed import plain_of
 from kagemusha.columns.values import Plain
-from kagemusha.encoding.derived import formula_codes, formula_inputs
-from kagemusha.encoding.frames import check_names
+from kagemusha.encoding.frames import check_names, formula_codes, formula_inputs
 from kagemusha.encoding.sql import WHOSE, Query, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
-from kagemusha.sources.engine import shielded
+from kagemusha.sources.header import shielded
 from kagemusha.sources.lake import RawTable, full_name, open_files
 from kagemusha.sources.protocol import Source, joined
 from kagemusha.sources.same_rows import identity_of

@@ -14,8 +14,7 @@ from typing import Any, Literal, Protocol
 from kagemusha.columns.parse import quote
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
-from kagemusha.sources.engine import connect, shielded
-from kagemusha.sources.header import stored_as
+from kagemusha.sources.header import connect, shielded, stored_as
 from kagemusha.sources.rawfile import file_stamp, open_file
 from kagemusha.urls import database_file
 

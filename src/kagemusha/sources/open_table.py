@@ -23,9 +23,9 @@ from kagemusha.errors import SchemaError
 from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
-from kagemusha.sources.engine import shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource, unit_values
+from kagemusha.sources.header import shielded
 from kagemusha.sources.images import holds_pictures, open_images
 from kagemusha.sources.lake import RawTable, full_name, open_files
 from kagemusha.sources.open import is_file_like, located, open_source

@@ -14,10 +14,9 @@ from typing import IO, Any, Literal
 
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
-from kagemusha.sources.engine import connect, parquet_reader, pattern, shielded
-from kagemusha.sources.header import csv_header, open_bytes, parquet_header
+from kagemusha.files import odd_kind
+from kagemusha.sources.header import connect, csv_header, open_bytes, parquet_header, parquet_reader, pattern, shielded
 from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
-from kagemusha.untrusted import odd_kind
 
 LONGEST = 32 << 20
 """Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is (docs/trust.md)."""

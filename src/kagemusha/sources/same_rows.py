@@ -14,7 +14,7 @@ from typing import Any
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.encoding.sql import DUCK
 from kagemusha.identity import Identity
-from kagemusha.sources.engine import shielded
+from kagemusha.sources.header import shielded
 from kagemusha.sources.lake import RawTable, fingerprint_of
 
 

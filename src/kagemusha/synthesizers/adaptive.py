@@ -13,8 +13,7 @@ from kagemusha.marginals import NoisyMarginal, Workload
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
-from kagemusha.synthesizers.noise_cost import noise_of_pairs
+from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, noise_of_pairs, workload_of
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 MEASURE, SELECT = 0.9, 0.1

@@ -18,8 +18,7 @@ from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive
-from kagemusha.synthesizers.candidates import Candidates
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import Candidates, cell_error
 from kagemusha.synthesizers.protocol import Fitted
 from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 

@@ -41,8 +41,8 @@ from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import walled
 from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.synthesizers.plugins import package_of
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.synthesizers.registry import package_of
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8

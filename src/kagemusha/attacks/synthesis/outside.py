@@ -19,7 +19,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Schema
-from kagemusha.sources.scratch import private_folder
+from kagemusha.sources.spool import private_folder
 
 SECONDS = 3600
 """How long a program may take for one training."""

@@ -27,17 +27,14 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.beliefs import believed
+from kagemusha.synthesizers.candidates import countable, gaussian_sigma, noise_of_pairs, require_columns
 from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose
-from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
+from kagemusha.synthesizers.kage.instalments import Purchases, grown, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.looks import Looks, look_at_pairs
+from kagemusha.synthesizers.kage.looks import Looks, believed, look_at_pairs
 from kagemusha.synthesizers.kage.resolution import KEPT
 from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns
-from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
-from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 COLUMNS = 0.15

@@ -14,11 +14,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.queries.interactions import Interaction
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.dependence import Dependence
+from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
+from kagemusha.synthesizers.kage.dependence import Dependence, Levels, hidden
 from kagemusha.synthesizers.kage.grouping import merged_interaction, sums
-from kagemusha.synthesizers.kage.levels import Levels, hidden
 from kagemusha.synthesizers.kage.state import Gathered
-from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE
 
 KEPT, CARRIED = 0.7, 0.8
 """Share of a pair's raw noise that estimation leaves in it, and what more it does to other pairs where it drowns what is measured."""

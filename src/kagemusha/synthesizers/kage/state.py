@@ -17,11 +17,17 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.corrected import corrected
-from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
-from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
+from kagemusha.synthesizers.kage.grouping import (
+    Tree,
+    coarse_domain,
+    expand,
+    merged_interaction,
+    on_groups,
+    sums,
+    trees_of,
+)
+from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, corrected, fit_interactions
 from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts, neighbours
-from kagemusha.synthesizers.kage.tree import Tree, trees_of
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:

@@ -18,8 +18,8 @@ from kagemusha.queries.record_vectors import Vectors
 from kagemusha.release.curator import Curator
 from kagemusha.schema.features import STEPS, Features
 from kagemusha.schema.images import image_shape
+from kagemusha.synthesizers.candidates import gaussian_sigma
 from kagemusha.synthesizers.nigao.phases import MeanRecord, Purse
-from kagemusha.synthesizers.noise_cost import gaussian_sigma
 
 TAILS = 0.03
 """The most that histograms of numbers may get of the budget."""
