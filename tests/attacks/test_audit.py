@@ -12,10 +12,9 @@ import pytest
 from kagemusha.attacks.audit import audit
 from kagemusha.attacks.risk import _Counts, _mu_together, proved
 from kagemusha.privacy.accountants import gdp_epsilon, zcdp_rho
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.release.release import Release
 from kagemusha.synthesizers import create

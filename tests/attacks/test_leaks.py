@@ -15,9 +15,8 @@ from kagemusha.attacks.intervals import accuracy, p_value
 from kagemusha.attacks.runner import run
 from kagemusha.attacks.targets import choose
 from kagemusha.attacks.threat import COUNTING
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.synthesizers import create
 
 RULES = Rules(trainings=30, references=10, rows=60)

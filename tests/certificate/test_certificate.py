@@ -25,7 +25,7 @@ from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, Fact, PrivacyUnit, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -35,7 +35,6 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
 )
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.unit import Adjacency, Fact, PrivacyUnit, QueryRecord
 from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.features import features_of

@@ -18,7 +18,7 @@ from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.certificate.verify import MOST_DELTA, _limits_check, verify
 from kagemusha.errors import VerifyError
 from kagemusha.files import StrangeFileError, parse_json
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -28,7 +28,6 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
 )
 from kagemusha.privacy.query_kinds import KINDS
-from kagemusha.privacy.unit import QueryRecord
 from kagemusha.queries.query import ReadsMarginals, ReadsRecords
 
 COUNTS = QueryRecord.of("counts", {"columns": ("a",)}, "")

@@ -28,9 +28,8 @@ from kagemusha.files import sha256
 from kagemusha.folder.folder import sign_folder, write_bundle
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, QueryRecord
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
-from kagemusha.privacy.unit import Adjacency, QueryRecord
 from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.synthesizers.fit import fit

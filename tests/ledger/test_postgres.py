@@ -6,10 +6,10 @@ import psycopg
 import pytest
 
 from kagemusha.errors import LedgerError, UsageError
+from kagemusha.files import address_shown
 from kagemusha.ledger import Cap, open_ledger
 from kagemusha.ledger.postgres import LOCK, PostgresLedger
 from kagemusha.privacy.budget import Budget
-from kagemusha.urls import shown
 from servers import PASSWORD, Postgres
 
 CAP = Cap("patients", "default", Budget(1.0, 1e-9))
@@ -103,4 +103,4 @@ def test_no_message_shows_the_password(postgres: Postgres, broken) -> None:
     ],
 )
 def test_what_is_shown_of_an_address(url: str, seen: str) -> None:
-    assert shown(url) == seen
+    assert address_shown(url) == seen

@@ -22,7 +22,7 @@ from kagemusha.making import Order, Output, make_release, output
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 
-ROOMS = ("folder/folder.py", "ledger/", "locks.py", "kagemusha/files.py", "making/output.py")
+ROOMS = ("folder/folder.py", "ledger/", "kagemusha/files.py", "making/release.py")
 QUALITY = {"quality.json", "quality.html"}
 
 

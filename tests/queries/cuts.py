@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_query_contract import QUERIES, Cut, people, schema_of
 
 from exact import answer_over
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.schema import Category, Drop, Integer, Schema, Unit
 from kagemusha.sources import CodesSource, open_source
 from kagemusha.sources.shuffled import Shuffled

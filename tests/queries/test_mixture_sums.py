@@ -10,7 +10,7 @@ import pytest
 from exact import answer_of
 from kagemusha.neural.mixture import LEAST_VARIANCE, Mixture, mixture_of
 from kagemusha.neural.wishart import wishart_noise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureQuery, MixtureScatter, MixtureSizes
 from kagemusha.queries.record_vectors import Vectors

@@ -17,8 +17,8 @@ import kagemusha.queries as room
 from exact import answer_of, answer_over
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.neural.mixture import Mixture
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.interactions import GroupedError, Interaction

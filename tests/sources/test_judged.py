@@ -18,7 +18,7 @@ from test_source_contract import into_postgres, store
 
 from kagemusha.encoding.rules import violations
 from kagemusha.errors import SchemaError, UsageError
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.schema import Boolean, Category, Date, Drop, Integer, Schema, Unit
 from kagemusha.schema.constraints import Constraint

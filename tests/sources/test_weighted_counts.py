@@ -18,7 +18,7 @@ from test_source_contract import store
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.weighted_counts import WeightedCounts
 from kagemusha.schema import Category, Clique, Drop, Integer, Real, Schema, Unit, Weight
 from kagemusha.sources import open_source

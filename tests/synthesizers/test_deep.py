@@ -19,11 +19,10 @@ from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.ledger import SQLiteLedger
 from kagemusha.models.model import load_model
 from kagemusha.privacy.accountants import PLD, RDP, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import GaussianEvent, SampledGaussianEvent
 from kagemusha.privacy.filter import cost_of
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.release import training
 from kagemusha.schema import Unit
 from kagemusha.synthesizers.contract import example_schema, example_table

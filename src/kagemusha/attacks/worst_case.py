@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.schema import Category, Column, Drop, Integer, Schema, Unit
 
 Tables = tuple[object, object]

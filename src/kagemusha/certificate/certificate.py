@@ -21,9 +21,8 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.files import parse_json
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event, event_from_json
-from kagemusha.privacy.unit import Adjacency
 
 
 @lru_cache(maxsize=16)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 
-from kagemusha.cli.caps import cap_told
 from kagemusha.cli.options import ledger_path
-from kagemusha.cli.output import plain, say
+from kagemusha.cli.output import cap_told, plain, say
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 if TYPE_CHECKING:
     from kagemusha.certificate.certificate import Certificate

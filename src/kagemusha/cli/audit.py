@@ -10,7 +10,7 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, Epsilon, JsonOption, Options, parse_options
 from kagemusha.cli.output import plain, progress_bar, say, say_json
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, names
 

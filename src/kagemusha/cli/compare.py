@@ -11,7 +11,7 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, check_seed
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 
 def compare(

@@ -21,7 +21,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 LIMITS = (
     "A ledger knows a table by its name and, for a file, by its rows, in whatever order and form. It cannot know that the same people stand "

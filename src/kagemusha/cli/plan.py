@@ -13,7 +13,7 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, O
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.cli.synth import SuitedMethod
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 if TYPE_CHECKING:
     from kagemusha.planning.reading import Reading

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from kagemusha.certificate.inventory import PICTURES
-from kagemusha.cli.caps import PAID_BEFORE, cap_told, first_cap_in_words
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -25,9 +24,9 @@ from kagemusha.cli.options import (
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import plain, progress_bar, say, say_json, warn
+from kagemusha.cli.output import PAID_BEFORE, cap_told, first_cap_in_words, plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.synthesizers.registry import names
 
@@ -134,37 +133,39 @@ def synth(
         raise UsageError(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
-    wanted = Output(
-        folder=out or usual_folder(data, table),
-        rows=rows,
-        file_kind=output or usual_kind(data),
-        replace=force,
-        spreadsheet_safe=spreadsheet_safe,
-        sign=sign,
-    )
-    where = ledger_path(ledger, data)
-    order = Order(
-        table=data,
-        place=table,
-        timeout=timeout,
-        schema=schema,
-        budget=Budget(epsilon, delta, Adjacency.named(adjacency)),
-        method=method,
-        options=parse_options(option),
-        target=target,
-        ledger=where,
-        dataset=dataset,
-        policy=policy,
-        cap=cap,
-        key=key,
-        simulation=seed,
-        allow_derived=allow_derived,
-        discover=discover,
-        witness=witness,
-        output=wanted,
-    )
-    with progress_bar(quiet=as_json) as progress, _whole_without_quality(wanted.path, progress) as listener:
-        made = make_release(order, progress=listener)
+    with progress_bar(quiet=as_json) as progress:
+        where, options = ledger_path(ledger, data), parse_options(option)
+        budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+        wanted = Output(
+            folder=out or usual_folder(data, table),
+            rows=rows,
+            file_kind=output or usual_kind(data),
+            replace=force,
+            spreadsheet_safe=spreadsheet_safe,
+            sign=sign,
+        )
+        order = Order(
+            table=data,
+            place=table,
+            timeout=timeout,
+            schema=schema,
+            budget=budget,
+            method=method,
+            options=options,
+            target=target,
+            ledger=where,
+            dataset=dataset,
+            policy=policy,
+            cap=cap,
+            key=key,
+            simulation=seed,
+            allow_derived=allow_derived,
+            discover=discover,
+            witness=witness,
+            output=wanted,
+        )
+        with _whole_without_quality(wanted.path, progress) as listener:
+            made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(made.model.schema).in_words())

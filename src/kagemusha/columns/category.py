@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES, OutOfDomain
 from kagemusha.columns.label import (
-    EXACT_BELOW,
     NOT_A_NUMBER,
     Label,
     canonical,
@@ -19,6 +18,7 @@ from kagemusha.columns.label import (
     number_of,
     number_text,
     text_of,
+    unlike,
 )
 from kagemusha.columns.labelled import Labelled
 
@@ -119,7 +119,7 @@ class Category(Labelled):
             self._check_label("categories", value)
             text = canonical(text_of(value))
             if text in seen:
-                self.fail("categories", value, _unlike(value, seen[text]))
+                self.fail("categories", value, unlike(value, seen[text]))
             seen[text] = value
         if self.dtype is not None:
             if not all(_is_whole(label) for label in self.labels):
@@ -287,21 +287,6 @@ class Category(Labelled):
         texts = tuple(written(text_of(label)) for label in self.categories or ())
         other = None if self.unseen_code is not None else written(text_of(self.other_label))
         return replace(self, categories=texts, other=other)
-
-
-def _unlike(value: Label, twin: Label) -> str:
-    """What a category must be that reads like an earlier one."""
-    if text_of(value) == text_of(twin):
-        return "a list without repeats (1 and '1' read the same)"
-    number = number_of(text_of(value))
-    if number is not None and abs(number) >= EXACT_BELOW:
-        return (
-            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
-            "put a letter before such long codes, in the table and here"
-        )
-    return (
-        f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
-    )
 
 
 def _is_whole(label: Label) -> bool:

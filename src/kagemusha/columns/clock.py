@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kagemusha.columns.arrow import spans_of
 from kagemusha.columns.axis import Said
-from kagemusha.columns.bounds import ends, lattice_starts
+from kagemusha.columns.bins import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
 from kagemusha.columns.label import days_of, number_of

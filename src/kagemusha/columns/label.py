@@ -153,3 +153,18 @@ def compatible(labels: Iterable[Label]) -> tuple[Label, ...]:
         if label not in NOT_A_NUMBER:
             kept.setdefault(canonical(text_of(label)), label)
     return tuple(kept.values())
+
+
+def unlike(value: Label, twin: Label) -> str:
+    """What a category must be that reads like an earlier one."""
+    if text_of(value) == text_of(twin):
+        return "a list without repeats (1 and '1' read the same)"
+    number = number_of(text_of(value))
+    if number is not None and abs(number) >= EXACT_BELOW:
+        return (
+            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
+            "put a letter before such long codes, in the table and here"
+        )
+    return (
+        f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.columns.bounds import EXACT, MAX_BINS
+from kagemusha.columns.bins import EXACT, MAX_BINS
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import OutOfDomain
 from kagemusha.columns.label import COMPARE, NOT_A_NUMBER, number_of

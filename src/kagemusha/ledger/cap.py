@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.spend import CapRule, Spend
-from kagemusha.privacy.unit import Adjacency
 
 DELTA = 1e-9
 """What commands take for δ where nobody says another."""

@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 
 from kagemusha.errors import UsageError
+from kagemusha.files import address_shown, database_file, is_postgres, scheme_of
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.sqlite import SQLiteLedger
-from kagemusha.urls import database_file, is_postgres, scheme_of, shown
 
 NAME = "kagemusha-ledger.db"
 
@@ -30,7 +30,7 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
     if scheme is not None:
         where = shlex.quote(str(Path.home() / NAME))
         raise UsageError(
-            f"{shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, each time the same: "
+            f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, each time the same: "
             f"--ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
         )
     if Path(data).exists():
@@ -77,7 +77,7 @@ def open_ledger(
         require_driver()
         return PostgresLedger(str(where), read_only=read_only, witnesses=witnesses)
     if scheme_of(where) is not None:
-        raise UsageError(f"ledger {shown(str(where))}: a ledger is a file, or in PostgreSQL (postgresql://…)")
+        raise UsageError(f"ledger {address_shown(str(where))}: a ledger is a file, or in PostgreSQL (postgresql://…)")
     return SQLiteLedger(where, read_only=read_only, witnesses=witnesses, headless=headless)
 
 
@@ -88,4 +88,4 @@ def ledger_exists(where: str | Path) -> bool:
 
 def ledger_shown(where: str | Path) -> str:
     """Where a ledger is, without credentials."""
-    return str(where) if scheme_of(where) is None else shown(str(where))
+    return str(where) if scheme_of(where) is None else address_shown(str(where))

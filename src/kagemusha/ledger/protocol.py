@@ -18,11 +18,10 @@ from kagemusha.identity import Identity
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit
 from kagemusha.privacy.events import Event, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, release_limit, schedule_limit
 from kagemusha.privacy.spend import Spend
-from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from kagemusha.errors import CapReached, UsageError
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
 from kagemusha.privacy.events import event_from_json
 from kagemusha.privacy.spend import CapRule
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 VERSION = 3
 """Kept in the file as its user_version."""

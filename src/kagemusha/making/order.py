@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import UsageError
+from kagemusha.files import holds_pictures, scheme_of
 from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.making.output import Output
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.asking import require_promise
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.sources.images import holds_pictures
 from kagemusha.synthesizers.fit import Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
-from kagemusha.urls import scheme_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, Sensitivity
 from kagemusha.privacy.query_kinds import KINDS, record_sensitivity
-from kagemusha.privacy.unit import PrivacyUnit, QueryRecord, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

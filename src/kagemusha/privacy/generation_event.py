@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, is_whole
 from kagemusha.privacy.event import Event
 from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
-from kagemusha.privacy.unit import PrivacyUnit, QueryRecord, is_whole
 
 
 @dataclass(frozen=True, kw_only=True)

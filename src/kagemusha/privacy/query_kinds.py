@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.unit import Fact, RecordSensitivity, Sensitivity
+from kagemusha.privacy.budget import Fact, RecordSensitivity, Sensitivity
 from kagemusha.schema import Schema
 from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts, generation_facts
 

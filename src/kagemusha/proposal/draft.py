@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import Any
 
 from kagemusha.columns.arrow import plain_values
+from kagemusha.columns.bins import EXACT
 from kagemusha.columns.boolean import Boolean
-from kagemusha.columns.bounds import EXACT
 from kagemusha.columns.category import Category
 from kagemusha.columns.clock import Duration, TimeOfDay
 from kagemusha.columns.column import Column

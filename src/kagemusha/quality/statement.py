@@ -56,7 +56,9 @@ IN_WORDS = {
 def quality_files(model: Model, *, rows: int | None = None, progress: Progress = silent) -> dict[str, bytes]:
     """File name → content of the quality statement; the same model gives the same bytes."""
     expected = expected_error(model, rows=rows, progress=progress)
-    folded, totals = not_listed(model), population_totals(model, expected)
+    schema = model.schema
+    folded = not_listed(model) if any(column.unseen_code is not None for column in schema.modelled) else []
+    totals = population_totals(model, expected) if schema.weight is not None else []
     return {NAME: to_json(expected, folded, totals).encode(), PAGE: page(model, expected, folded, totals).encode()}
 
 
@@ -126,7 +128,7 @@ def page(
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
         groups=groups_in_words(expected),
         folded=[one.words for one in folded if one.words],
-        rules=[rule.rule for rule in in_force(model.schema)],
+        rules=[rule.rule for rule in (in_force(model.schema) if model.schema.constraints else ())],
         totals=totals,
         population=POPULATION,
         sized=sized_verdict,

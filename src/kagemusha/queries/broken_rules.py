@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines

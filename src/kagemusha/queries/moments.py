@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
+from kagemusha.privacy.budget import Fact, QueryRecord, RecordSensitivity
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.unit import Fact, QueryRecord, RecordSensitivity
 from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.privacy.budget import Fact
 from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
-from kagemusha.privacy.unit import Fact
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector

@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals, label
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.unit import WeightSteps

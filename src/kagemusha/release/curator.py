@@ -20,7 +20,7 @@ from kagemusha.columns.bins import no_codes
 from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.accountants import ACCOUNTANTS, Composition
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit, QueryRecord
 from kagemusha.privacy.events import (
     ExponentialEvent,
     GaussianEvent,
@@ -29,7 +29,6 @@ from kagemusha.privacy.events import (
     ThresholdEvent,
     UnprotectedEvent,
 )
-from kagemusha.privacy.unit import PrivacyUnit, QueryRecord
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable

@@ -19,10 +19,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
+from kagemusha.privacy.budget import QueryRecord
 from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.unit import QueryRecord
 from kagemusha.release.curator import NOBODY, Curator, Observer, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, second_grid
 from kagemusha.release.release import Release, affordable

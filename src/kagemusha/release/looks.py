@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+from kagemusha.files import holds_pictures
 from kagemusha.ledger import Identity, ReleaseRequest, default_ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -15,9 +16,7 @@ from kagemusha.privacy.events import UnprotectedEvent
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise
 from kagemusha.release.release import Release
-from kagemusha.sources.images import holds_pictures
-from kagemusha.sources.lake import full_name, open_files
-from kagemusha.sources.same_rows import identity_of
+from kagemusha.sources.lake import full_name, identity_of, open_files
 
 
 def note_look(

@@ -17,10 +17,10 @@ from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent, ThresholdEvent
 from kagemusha.privacy.filter import UNIT, Filter
 from kagemusha.privacy.mechanisms import Noise
-from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.version import __version__
 
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
+from kagemusha.privacy.budget import QueryRecord
 from kagemusha.privacy.events import GenerationEvent
 from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, LATTICE_BITS
 from kagemusha.privacy.mechanisms import Noise
-from kagemusha.privacy.unit import QueryRecord
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features, generation_facts

@@ -28,8 +28,8 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.neural.draws import draws_of
 from kagemusha.neural.factors import Factors
+from kagemusha.privacy.budget import Adjacency, QueryRecord
 from kagemusha.privacy.events import SampledGaussianEvent
-from kagemusha.privacy.unit import Adjacency, QueryRecord
 from kagemusha.progress import Progress
 from kagemusha.release.clipping import LATTICE, MOST_ROWS, clipped_sum, factored_sum
 from kagemusha.release.release import Release

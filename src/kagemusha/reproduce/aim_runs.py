@@ -19,8 +19,7 @@ from kagemusha.evaluation.ml_utility import classify
 from kagemusha.evaluation.mutual_information import InformationMatrix, information_matrix
 from kagemusha.files import write_whole
 from kagemusha.models.model import Model
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.sources import FrameSource, Source

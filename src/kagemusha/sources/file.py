@@ -19,9 +19,8 @@ from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
 from kagemusha.sources.header import shielded
-from kagemusha.sources.lake import RawTable, full_name, open_files
+from kagemusha.sources.lake import RawTable, full_name, identity_of, open_files
 from kagemusha.sources.protocol import Source, joined
-from kagemusha.sources.same_rows import identity_of
 from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000

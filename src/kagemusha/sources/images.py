@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,6 @@ from kagemusha.schema.images import LABEL, image_shape
 from kagemusha.sources.codes import CodesSource
 from kagemusha.sources.picture_file import picture_of
 from kagemusha.sources.zipped import StrangeArrays, arrays_of
-from kagemusha.urls import scheme_of
-
-
-def is_images(path: Path) -> bool:
-    """Whether a path is one of pictures: an .npz file, or a folder."""
-    return path.suffix.lower() == ".npz" or path.is_dir()
-
-
-def holds_pictures(table: Any) -> bool:
-    """Whether something that may be a path is one of pictures."""
-    return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
 def open_images(path: Path, schema: Schema) -> CodesSource:

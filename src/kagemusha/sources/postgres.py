@@ -14,9 +14,9 @@ from typing import Any, ClassVar, TypeVar
 from kagemusha.columns.dialects import PostgresDialect
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
+from kagemusha.files import LOGIN, address_shown, refused_login
 from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
-from kagemusha.urls import LOGIN, refused_login, shown
 
 Result = TypeVar("Result")
 
@@ -65,7 +65,7 @@ class PostgresTable(SqlTable):
             import sqlalchemy as sa
         except ImportError:
             raise UsageError("reading PostgreSQL needs SQLAlchemy and psycopg: pip install 'kagemusha[sql]'") from None
-        self._shown = shown(url)
+        self._shown = address_shown(url)
         self.name = self._shown
         self._lost = self._closed = False
         self._link: Any = None

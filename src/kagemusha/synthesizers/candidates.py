@@ -11,10 +11,9 @@ from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import candidates_within, tree_cells
 from kagemusha.marginals import Workload
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.schema.domain import Clique, Domain
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)

@@ -22,9 +22,8 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import UsageError
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import ACCOUNTANTS
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import Cost, cost_of, limit_of, schedule_limit
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer

@@ -18,9 +18,8 @@ from kagemusha.errors import UsageError
 from kagemusha.generators.gan import GanGenerator
 from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain

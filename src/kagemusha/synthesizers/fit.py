@@ -114,7 +114,7 @@ class Planned:
             line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
-            generator=walled(fitted.generator, source.schema),
+            generator=walled(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
             schema=source.schema,
             certificate=certificate,
             measurements=tuple(fitted.measurements),

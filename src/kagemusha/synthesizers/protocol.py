@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 from kagemusha.generators.generator import Generator, PairScores, Round
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator

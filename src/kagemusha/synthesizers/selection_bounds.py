@@ -14,8 +14,8 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.queries.scores import L1Error
 from kagemusha.schema.domain import Clique
 

@@ -23,9 +23,8 @@ from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Clusters, Variational
 from kagemusha.neural.mixture import Mixture
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes

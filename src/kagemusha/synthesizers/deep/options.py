@@ -10,8 +10,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.neural.inputs import Floats, Inputs
 from kagemusha.neural.networks import Network, need_torch
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.release.curator import Curator
 from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema.domain import Domain

@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import PLD, gdp_mu
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, Fact
 from kagemusha.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.unit import Adjacency, Fact
 from kagemusha.queries.query import Query
 from kagemusha.release.curator import gaussian_event
 from kagemusha.release.training import TrainingSchedule

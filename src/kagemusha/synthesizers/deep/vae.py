@@ -13,9 +13,8 @@ from kagemusha.generators.decoders import Decoder, DecoderGenerator
 from kagemusha.generators.normal import Place
 from kagemusha.neural.learners import Variational
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE, gaussian_sigma

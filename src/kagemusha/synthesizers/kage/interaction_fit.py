@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, IntArray, dot
+from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
-from kagemusha.graphical.lbfgs import lbfgs
+from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from kagemusha.graphical import GrowingTree
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.interactions import GroupedError, Interaction, NoisyInteraction, combined, grouped
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
