@@ -72,8 +72,8 @@ _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 def alone(path: Path, held: str) -> Iterator[None]:
     """Hold the lock file `path`, or raise an `OutputError` with the words `held` where somebody else does.
 
-    The lock belongs to an open file, so it ends with the process, however that ends; nobody has to guess whether a holder
-    still lives. The file goes when the lock does. An `OSError` is that of the file system.
+    The lock belongs to an open file, so it ends with the process, however that ends; nobody has to guess whether a
+    holder still lives. The file goes when the lock does. An `OSError` is that of the file system.
     """
     while True:
         file = path.open("ab")
@@ -139,7 +139,10 @@ def odd_kind(mode: int) -> str:
 
 
 def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
-    """The file, open for reading, if it is a regular one: never waits for a pipe, and follows links only if asked to."""
+    """The file, open for reading, if it is a regular one.
+
+    Never waits for a pipe, and follows links only if asked to.
+    """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     before = path.stat() if follow else path.lstat()
     kind = odd_kind(before.st_mode)
@@ -221,8 +224,8 @@ def refused_login(error: BaseException) -> bool:
 def address_shown(url: str) -> str:
     """An address as messages, ledgers and certificates may show it: server and database alone.
 
-    All up to the last @ and all after the first ? is left out: a password may stand there. What does not look like a server
-    and a database after that is not shown at all.
+    All up to the last @ and all after the first ? is left out: a password may stand there. What does not look like a
+    server and a database after that is not shown at all.
 
     >>> address_shown("postgresql://ana:secret@db.example:5432/health?sslmode=require")
     'postgresql://db.example:5432/health'

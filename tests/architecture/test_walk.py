@@ -11,7 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from walk import Walk, release, walked
 
 MODULES = {"kage": 111, "aim": 108}
-"""Modules that a `synth` enters; 100 are wanted. Noise decides over one or two of them, and these numbers go down, never up."""
+"""Modules that a `synth` enters; 100 are wanted. Noise decides over one or two of them, and these numbers go down,
+never up."""
 
 CHANGES = {"kage": 50, "aim": 51}
 """Changes of room; 40 are wanted."""

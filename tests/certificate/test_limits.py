@@ -1,4 +1,7 @@
-"""A hostile certificate is answered within seconds and without filling the memory; old words and queries are closed lists."""
+"""A hostile certificate is answered within seconds and without filling the memory.
+
+Old words and queries are closed lists.
+"""
 
 from __future__ import annotations
 

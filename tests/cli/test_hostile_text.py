@@ -98,7 +98,10 @@ def test_hostile_names_of_files(run: Run, release: Path) -> None:
 
 def test_hostile_columns(run: Run, tmp_path: Path) -> None:
     name = EVIL.replace("\udc80", "").replace("\x00", "")
-    document = f'version = 1\n[columns.{json.dumps(name)}]\nkind = "category"\ncategories = ["a", "b"]\nderived = ["categories"]\n'
+    document = (
+        f'version = 1\n[columns.{json.dumps(name)}]\nkind = "category"\ncategories = ["a", "b"]\nderived = '
+        f'["categories"]\n'
+    )
     (tmp_path / "s.toml").write_text(document, encoding="utf-8")
     check(run("schema", "check", "s.toml", code=3))
     check(run("plan", "s.toml"))

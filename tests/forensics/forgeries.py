@@ -1,7 +1,7 @@
 """Release folders as forgers would make them: careless ones, and careful ones who mend every digest with our own tools.
 
-A forgery changes a copy of an honest folder in place. Who forges carefully calls `reseal`, which writes certificate, page,
-hashes and the certificate inside the model anew, so that nothing but the forgery itself is left to be noticed.
+A forgery changes a copy of an honest folder in place. Who forges carefully calls `reseal`, which writes certificate,
+page, hashes and the certificate inside the model anew, so that nothing but the forgery itself is left to be noticed.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ def test_a_connection_that_was_lost_between_two_changes_is_made_anew(postgres: P
     ledger.set_cap(CAP)
     with psycopg.connect(postgres.url, autocommit=True) as link:
         link.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND usename IS NOT NULL"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND usename IS NOT "
+            "NULL"
         )
     with pytest.raises(LedgerError, match="goes on from what was answered"):
         ledger.caps()

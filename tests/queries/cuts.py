@@ -1,6 +1,7 @@
-"""Cuts and orders tried on every query, and persons on every near source: `PYTHONPATH=tests python tests/queries/cuts.py 300`.
+"""Cuts and orders tried on every query, and persons on every near source.
 
-Prints what docs/trust.md says: how many were tried, and how many answers differed or moved further than their kind says.
+`PYTHONPATH=tests python tests/queries/cuts.py 300`. Prints what docs/trust.md says: how many were tried, and how many
+answers differed or moved further than their kind says.
 """
 
 from __future__ import annotations
@@ -100,6 +101,6 @@ if __name__ == "__main__":
     compared, different, moved, too_far = of_queries(count)
     tried, wrong = of_persons(max(1, count // 3))
     sys.stdout.write(
-        f"{len(QUERIES)} queries: {compared:,} cuts and orders, {different} answers differed; {moved:,} neighbours through cuts, "
-        f"{too_far} moved too far; {tried:,} pairs of tables with persons, {wrong} kept wrong rows\n"
+        f"{len(QUERIES)} queries: {compared:,} cuts and orders, {different} answers differed; {moved:,} neighbours "
+        f"through cuts, {too_far} moved too far; {tried:,} pairs of tables with persons, {wrong} kept wrong rows\n"
     )

@@ -1,5 +1,7 @@
-"""What every query must keep, whatever it asks: its answer depends on the set of rows alone, and one record moves it no further
-than its kind says, wherever its row comes and however the table is cut.
+"""What every query must keep, whatever it asks.
+
+Its answer depends on the set of rows alone, and one record moves it no further than its kind says, wherever its row
+comes and however the table is cut.
 
 A new query class without an example here fails `test_every_query_is_here`.
 """

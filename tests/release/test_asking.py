@@ -1,4 +1,7 @@
-"""One question of its own: charged before the table is counted, answered once, certified; and a look without protection."""
+"""One question of its own: charged before the table is counted, answered once, certified.
+
+And a look without protection.
+"""
 
 from __future__ import annotations
 

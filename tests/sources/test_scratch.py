@@ -24,7 +24,8 @@ with connect() as connection:
     connection.execute("SET memory_limit = '100MB'")
     connection.execute("SET threads = 1")
     connection.execute(
-        "CREATE TEMP TABLE x AS SELECT 'canary-' || i || md5(i::varchar) AS v FROM range(30000000) r(i) ORDER BY md5(i::varchar)"
+        "CREATE TEMP TABLE x AS SELECT 'canary-' || i || md5(i::varchar) AS v FROM range(30000000) r(i) "
+        "ORDER BY md5(i::varchar)"
     )
 """
 ENOUGH = 2_000_000

@@ -368,7 +368,10 @@ def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows(make: Callabl
 
 
 def test_nothing_is_read_without_a_charge_and_an_exact_mean_shows() -> None:
-    """Every question to the records goes through the Curator, which charged for it; a mean taken beside it is noticed."""
+    """Every question to the records goes through the Curator, which charged for it.
+
+    A mean taken beside it is noticed.
+    """
     from kagemusha.sources import FrameSource
     from kagemusha.synthesizers.deep import embedding
 

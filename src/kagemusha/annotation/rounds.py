@@ -1,8 +1,9 @@
 """The private side of the loop: one marginal a round, chosen where the judge is unsure, measured plainly.
 
-Adjacency, sensitivity, cost: choosing is an exponential mechanism on weighted errors (`queries.weighted_errors`), measuring a
-Gaussian one on plain counts. Of the budget ρ, nine tenths are shared by the columns and the rounds' measurements, a tenth by the
-rounds' choices. Everything goes through the Curator; after a crash, rounds that were answered are answered again from the ledger.
+Adjacency, sensitivity, cost: choosing is an exponential mechanism on weighted errors (`queries.weighted_errors`),
+measuring a Gaussian one on plain counts. Of the budget ρ, nine tenths are shared by the columns and the rounds'
+measurements, a tenth by the rounds' choices. Everything goes through the Curator; after a crash, rounds that were
+answered are answered again from the ledger.
 """
 
 from __future__ import annotations

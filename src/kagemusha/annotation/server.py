@@ -37,7 +37,10 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette:
-    """The server of one project. `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us."""
+    """The server of one project.
+
+    `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us.
+    """
     access = Access(token)
     site = _Site(store, access)
 

@@ -1,4 +1,7 @@
-"""What plays say about a promise, in numbers and in words. An attack that fails proves nothing; the words say how much it could have seen."""
+"""What plays say about a promise, in numbers and in words.
+
+An attack that fails proves nothing; the words say how much it could have seen.
+"""
 
 from __future__ import annotations
 
@@ -118,8 +121,9 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     if widest > 0.5 + 2 * SEEN:
         needed = math.ceil((1.96 * 0.5 / SEEN) ** 2 / 2)
         words += (
-            f"No attack did better than guessing, but these were too weak to tell: {trainings:,} independent trainings leave room "
-            f"for an accuracy of {100 * widest:.0f} %. About {needed:,} would show an advantage of {100 * SEEN:.0f} points."
+            f"No attack did better than guessing, but these were too weak to tell: {trainings:,} independent trainings "
+            f"leave room for an accuracy of {100 * widest:.0f} %. About {needed:,} would show an advantage of "
+            f"{100 * SEEN:.0f} points."
         )
         return Verdict("weak", words + more)
     words += (
@@ -164,8 +168,8 @@ def _allowance(budget: Budget | None) -> str:
     if budget is None:
         return "There is no promise: whatever is found is what the method leaks."
     return (
-        f"{budget.in_words()} allows an attacker who knows everything else to be right in {100 * most_accuracy(budget):.1f} % "
-        "of plays at most."
+        f"{budget.in_words()} allows an attacker who knows everything else to be right in "
+        f"{100 * most_accuracy(budget):.1f} % of plays at most."
     )
 
 

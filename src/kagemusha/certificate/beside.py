@@ -88,7 +88,8 @@ def _page_check(inventory: Inventory, certificate: Certificate, digest: str) -> 
         return Check(
             PAGE,
             True,
-            "matches its hash; its text was not made again, because another version made the page: read certificate.json",
+            "matches its hash; its text was not made again, because another version made the page: read "
+            "certificate.json",
             caution=True,
         )
     same = render(certificate, digest=digest).encode() == page

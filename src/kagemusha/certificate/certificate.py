@@ -1,8 +1,8 @@
 """The certificate: what was promised, what was read, what it cost, and what the promise rests on.
 
 A certificate is one canonical JSON text. It carries a digest of itself, so a careless edit shows; and everything in it
-that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with the
-rest. It is no signature: a consistent edit does not show.
+that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with
+the rest. It is no signature: a consistent edit does not show.
 """
 
 from __future__ import annotations

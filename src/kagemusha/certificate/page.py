@@ -60,8 +60,8 @@ class GroupPromise:
 def group_promise(budget: Budget, accounting: Accounting, rows: int, *, aside: float = 0.0) -> GroupPromise:
     """The promise for a person with `rows` rows.
 
-    Where the accountant knows a whole curve, that moves. A declared schedule, and what thresholds put `aside` of δ, have no such
-    curve: there (k·ε, δ·Σ e^{iε}) holds, as for any promise.
+    Where the accountant knows a whole curve, that moves. A declared schedule, and what thresholds put `aside` of δ,
+    have no such curve: there (k·ε, δ·Σ e^{iε}) holds, as for any promise.
     """
     epsilon, delta = budget.epsilon, budget.delta
     if not budget.is_finite:
@@ -86,7 +86,8 @@ def in_words(budget: Budget, accounting: Accounting = Accounting.ZCDP, *, aside:
 
 _TEMPLATE = "certificate.html"
 _NOISE_WORDS = {
-    "exact integers; in training, integers rounded from doubles": "exact integer noise; in training, Gaussian noise of the precision of doubles, rounded to integers",
+    "exact integers; in training, integers rounded from doubles": "exact integer noise; in training, Gaussian noise "
+    "of the precision of doubles, rounded to integers",
     "simulated": "simulated, from a seed",
     "exact integers": "exact integers, from the operating system’s secure generator",
     "none": "none",

@@ -61,7 +61,10 @@ def verify(certificate_path: Path) -> list[Check]:
 
 
 def open_certificate(path: Path) -> Opened:
-    """Read a certificate and look at the files around it: none if it lies by itself, under another name and naming none."""
+    """Read a certificate and look at the files around it.
+
+    None if it lies by itself, under another name and naming none.
+    """
     with _refusing(path):
         text = read_certificate(path)
         certificate = Certificate.from_json(text)

@@ -31,8 +31,8 @@ KeyOption = Annotated[
 ]
 
 NO_CAP = (
-    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
-    "--cap, such as --cap 3, what all releases of it may cost together"
+    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say "
+    "with --cap, such as --cap 3, what all releases of it may cost together"
 )
 
 Z95 = 1.959963984540054
@@ -82,7 +82,8 @@ class Paid(Generic[Released]):
 
         whom = self.certificate.of_whom
         say(
-            f"Paid: {self.certificate.promised.in_words()}. It is about one {whom}. Ledger: {plain(ledger_shown(self.ledger))}"
+            f"Paid: {self.certificate.promised.in_words()}. It is about one {whom}. Ledger: "
+            f"{plain(ledger_shown(self.ledger))}"
         )
         say("The same command again costs nothing and gives the same numbers. They may be published.")
 

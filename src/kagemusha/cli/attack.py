@@ -52,7 +52,8 @@ def attack(
         str | None,
         typer.Option(
             "--command",
-            help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}. Its promise, if it makes one, is --epsilon.',
+            help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}. Its promise, if it '
+            "makes one, is --epsilon.",
         ),
     ] = None,
     targets: Annotated[str, typer.Option(help=f"Of {_TARGETS}; with commas between.")] = "random,selective,adaptive",
@@ -93,8 +94,9 @@ def attack(
 ) -> None:
     """Attack a method, a release or any program, and see whether anyone can tell who was in the table.
 
-    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing spent; the ledger of the table is told first. Results are
-    INTERNAL. Exits with 5 if the plays contradict the promise. An attack that fails proves nothing: see also `kagemusha audit`.
+    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing
+    spent; the ledger of the table is told first. Results are INTERNAL. Exits with 5 if the plays contradict the
+    promise. An attack that fails proves nothing: see also `kagemusha audit`.
     """
     from kagemusha.attacks.campaign import Campaign
     from kagemusha.attacks.features import Space

@@ -31,8 +31,8 @@ LedgerOption = Annotated[
         "--ledger",
         envvar="KAGEMUSHA_LEDGER",
         show_envvar=True,
-        help="The budget ledger: a file (by default kagemusha-ledger.db beside the data, so that nobody spends twice), or "
-        "postgresql://host/database.",
+        help="The budget ledger: a file (by default kagemusha-ledger.db beside the data, so that nobody spends "
+        "twice), or postgresql://host/database.",
     ),
 ]
 DatasetOption = Annotated[

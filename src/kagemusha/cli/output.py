@@ -46,7 +46,10 @@ def show_bug() -> None:
 
 
 def plain(value: object) -> str:
-    """A name, path or sentence from outside as `say` shows it letter by letter: no markup, and nothing that moves a cursor."""
+    """A name, path or sentence from outside as `say` shows it letter by letter.
+
+    No markup, and nothing that moves a cursor.
+    """
     from rich.markup import escape
 
     return escape(shown(value))
@@ -140,8 +143,8 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
 
 
 PAID_BEFORE = (
-    "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, and nothing was spent. "
-    "Another release, to be paid for: the same command with --key NAME."
+    "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, "
+    "and nothing was spent. Another release, to be paid for: the same command with --key NAME."
 )
 
 
@@ -156,6 +159,7 @@ def first_cap_in_words(ledger: str | Path, cap: Cap) -> str:
 
     more = replace(cap, budget=replace(cap.budget, epsilon=float(f"{2 * cap.budget.epsilon:.3g}")))
     return (
-        f"Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = {cap.budget.epsilon:.3g} "
-        f"together: this one used it up. To allow more, for example: {more.command()} --ledger {shlex.quote(ledger_shown(ledger))}"
+        "Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = "
+        f"{cap.budget.epsilon:.3g} together: this one used it up. To allow more, for example: {more.command()} "
+        f"--ledger {shlex.quote(ledger_shown(ledger))}"
     )

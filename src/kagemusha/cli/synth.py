@@ -36,8 +36,8 @@ SuitedMethod = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help=f"One of: {', '.join(names())}. By default the schema decides: nigao for pictures and tables of many numbers, "
-        "else kage; `plan` tells why.",
+        help=f"One of: {', '.join(names())}. By default the schema decides: nigao for pictures and tables of many "
+        "numbers, else kage; `plan` tells why.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,8 @@ def synth(
     data: Annotated[
         str,
         typer.Argument(
-            help="The private table: a CSV or Parquet file, or several ('folder/*.parquet'); a database: postgresql://user@host/name, "
+            help="The private table: a CSV or Parquet file, or several ('folder/*.parquet'); a database: "
+            "postgresql://user@host/name, "
             "duckdb:///file.db, spark://, with --table; pictures: an .npz file (x, y) or a folder of PNG files.",
             show_default=False,
         ),
@@ -70,7 +71,8 @@ def synth(
         typer.Option(
             "--target",
             "-t",
-            help="A column that people will predict from the others: kage, nigao and the AIM family take special care of it. By default the "
+            help="A column that people will predict from the others: kage, nigao and the AIM family take special care "
+            "of it. By default the "
             'schema\'s own (target = "…").',
             show_default=False,
         ),
@@ -84,8 +86,8 @@ def synth(
     cap: Annotated[
         float | None,
         typer.Option(
-            help="The most ε that all releases of this data set may cost together; set before the first one. Without it the first "
-            "release's own ε becomes the cap."
+            help="The most ε that all releases of this data set may cost together; set before the first one. Without "
+            "it the first release's own ε becomes the cap."
         ),
     ] = None,
     key: Annotated[str, typer.Option(help="Name of this release; another key makes (and pays for) another one.")] = "",
@@ -202,7 +204,8 @@ def synth(
         say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
         return
     say(
-        f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(ledger_shown(where))}"
+        f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: "
+        f"{plain(ledger_shown(where))}"
     )
     if made.paid_before:
         say(PAID_BEFORE)
@@ -226,6 +229,7 @@ def _whole_without_quality(folder: Path, progress: Progress) -> Iterator[Progres
 
         if JUDGING in seen:
             warn(
-                f"{folder} is a whole release; only its quality pages are missing. The same command makes them, and pays nothing again"
+                f"{folder} is a whole release; only its quality pages are missing. The same command makes them, and "
+                f"pays nothing again"
             )
         raise

@@ -1,4 +1,7 @@
-"""Arrow columns in the plain forms of `values.py`: what type a table gave a column decides how fast it is read, never what its values are."""
+"""Arrow columns in the plain forms of `values.py`.
+
+What type a table gave a column decides how fast it is read, never what its values are.
+"""
 
 from __future__ import annotations
 

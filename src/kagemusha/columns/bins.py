@@ -1,4 +1,7 @@
-"""Bins: how they are declared, and numbers into them and back, exactly: what is drawn from a bin falls into the same bin."""
+"""Bins: how they are declared, and numbers into them and back, exactly.
+
+What is drawn from a bin falls into the same bin.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +135,10 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 
 
 def spans(column: Axis, codes: IntArray) -> Span:
-    """The whole bin of each ordinary code; its end is the first number past it, also where the upper bound belongs to it."""
+    """The whole bin of each ordinary code.
+
+    Its end is the first number past it, also where the upper bound belongs to it.
+    """
     if column.points is not None:
         own = column.points[codes]
         return own, own + 1 if column.whole else np.nextafter(own, np.inf)
@@ -143,8 +149,8 @@ def spans(column: Axis, codes: IntArray) -> Span:
 def slopes(column: Axis, counts: FloatArray) -> FloatArray:
     """For each bin the slope s of a density 1 + s·(2u − 1) over it (u from 0 to 1) that leads on to its neighbours'.
 
-    The density at an edge lies between those of the bins on both sides; every bin keeps its count. A bin that stands out from both
-    neighbours says nothing about its inside, and neither does one that holds a single number.
+    The density at an edge lies between those of the bins on both sides; every bin keeps its count. A bin that stands
+    out from both neighbours says nothing about its inside, and neither does one that holds a single number.
     """
     flat = np.zeros(column.ordinary)
     if column.points is not None or column.ordinary < 3:

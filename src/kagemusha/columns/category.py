@@ -38,16 +38,16 @@ class Category(Labelled):
     """One of a declared list of values (texts, whole numbers or booleans).
 
     What is not listed is counted in a bucket of its own. If a label `other` is declared for it, doubles show that label
-    (``out_of_domain = "other"``); if not, they get a listed category in its place (``"redraw"``), drawn as the model has
-    them among rows that are alike. If that label is itself listed, it is that category and no code is added. Where the list is
-    left to discovery, and nothing says which values belong together, the label is *other* unless said. `dtype` is the
-    type of whole numbers in the output (int64 if not said).
+    (``out_of_domain = "other"``); if not, they get a listed category in its place (``"redraw"``), drawn as the model
+    has them among rows that are alike. If that label is itself listed, it is that category and no code is added. Where
+    the list is left to discovery, and nothing says which values belong together, the label is *other* unless said.
+    `dtype` is the type of whole numbers in the output (int64 if not said).
 
     Codes that belong together (ICD, postcodes, industries) may say so: `levels` are lengths of beginnings, coarse ones
-    first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first. What
-    noise drowns is then modelled as part of the smallest group that it does not, instead of all rare codes as one. A value
-    that is no category belongs to the smallest of its groups that is one: by its beginning, or by a line of `families`
-    (code, block, chapter). So discovery keeps the codes that many people have and rolls up the others.
+    first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first.
+    What noise drowns is then modelled as part of the smallest group that it does not, instead of all rare codes as one.
+    A value that is no category belongs to the smallest of its groups that is one: by its beginning, or by a line of
+    `families` (code, block, chapter). So discovery keeps the codes that many people have and rolls up the others.
 
     >>> Category("blood", categories=("A", "B", "AB", "O")).code_names
     ['A', 'B', 'AB', 'O', '(not listed)']
@@ -79,7 +79,8 @@ class Category(Labelled):
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("redraw", "other", "missing", "clip")
 
     def _default_rule(self) -> OutOfDomain:
-        # a list that discovery makes is never complete: whoever is not on it is a group of its own, and often a large one
+        # a list that discovery makes is never complete: whoever is not on it is a group of its own, and often a large
+        # one
         found = self.categories is None and not self.has_groups
         return "other" if found or self.other is not None else "redraw"
 
@@ -255,15 +256,16 @@ class Category(Labelled):
         own = self.categories or ()
         if sum(_COMMA.fullmatch(str(label)) is not None for label in own) >= max(2, len(own) // 2):
             found.append(
-                "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
+                "its categories look like numbers with a decimal comma; write them with a point to have them read as "
+                "numbers"
             )
         said: dict[float, str] = {}
         for text in self.texts:
             number = number_of(text)
             if number is not None and said.setdefault(number, text) != text:
                 found.append(
-                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the file "
-                    "itself, or a frame that holds the column as text"
+                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the "
+                    "file itself, or a frame that holds the column as text"
                 )
                 break
         return found
@@ -273,7 +275,10 @@ class Category(Labelled):
         return self.listing(())
 
     def listing(self, labels: Iterable[Label]) -> Self:
-        """The column with these categories; one in which nothing stands out says nothing: all of it is the other bucket."""
+        """The column with these categories.
+
+        One in which nothing stands out says nothing: all of it is the other bucket.
+        """
         return replace(self, categories=compatible(labels) or (self.other_label,))
 
     def typical(self, categories: int, bins: int) -> Self:

@@ -42,7 +42,8 @@ SURE = r"[0-9]{2}:[0-5][0-9](?::[0-5][0-9])?"
 class Clock(Measured):
     """Spans of time from `lower` to `upper`, written as 08:30, 08:30:15 or 26:30:15.
 
-    Without a format output is native; with `format` "%H:%M" or "%H:%M:%S" it is text. What is finer than what is shown is cut off.
+    Without a format output is native; with `format` "%H:%M" or "%H:%M:%S" it is text. What is finer than what is shown
+    is cut off.
     """
 
     _: KW_ONLY

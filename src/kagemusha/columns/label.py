@@ -162,8 +162,8 @@ def unlike(value: Label, twin: Label) -> str:
     number = number_of(text_of(value))
     if number is not None and abs(number) >= EXACT_BELOW:
         return (
-            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
-            "put a letter before such long codes, in the table and here"
+            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that "
+            "fails: put a letter before such long codes, in the table and here"
         )
     return (
         f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"

@@ -152,7 +152,10 @@ class Measured(PushedAxis):
         return numbers
 
     def shown_steps(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """How far apart the values are that can be shown; 0 where a span holds none of them. Moves the ends onto them."""
+        """How far apart the values are that can be shown; 0 where a span holds none of them.
+
+        Moves the ends onto them.
+        """
         return np.ones(len(low))
 
     def cuts(self, operator: str, value: Any) -> Sequence[float]:

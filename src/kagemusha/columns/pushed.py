@@ -2,8 +2,8 @@
 
 An engine settles what nearly all cells hold: labels, plain numbers, dates. For each column there is an expression for
 the code, and one for whether the engine is sure of it. A row with a cell that it is not sure of (1e0 in a text, a date
-of the year 300,000, bytes) comes out as it is and is read here, as that of a frame is. So every engine gives every value the code
-of the reference, and no value can raise an error.
+of the year 300,000, bytes) comes out as it is and is read here, as that of a frame is. So every engine gives every
+value the code of the reference, and no value can raise an error.
 """
 
 from __future__ import annotations
@@ -140,7 +140,10 @@ class PushedAxis(Axis):
         return dialect.days(microseconds)
 
     def text_says(self, text: str, dialect: Dialect) -> tuple[str, str] | None:
-        """SQL: whether the engine is sure what a text says, and what it says; None if engines read no texts of this column."""
+        """SQL: whether the engine is sure what a text says, and what it says.
+
+        None if engines read no texts of this column.
+        """
         return dialect.is_number(text), dialect.double(text)
 
     # codes in SQL

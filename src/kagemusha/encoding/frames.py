@@ -1,4 +1,7 @@
-"""Any frame in, the same frame out, with the columns that formulas work out: narwhals names it, arrow carries the columns."""
+"""Any frame in, the same frame out, with the columns that formulas work out.
+
+Narwhals names it, arrow carries the columns.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 def column_values(frame: Any, name: str) -> Any:
-    """One column as an arrow array; as plain values if it holds Python objects, whose common type would hang on each."""
+    """One column as an arrow array.
+
+    As plain values if it holds Python objects, whose common type would hang on each.
+    """
     import pyarrow as pa
 
     series = frame[name]

@@ -1,4 +1,7 @@
-"""A table as people see it: numbers as numbers, dates as days, texts as they stand. INTERNAL where the table is real."""
+"""A table as people see it: numbers as numbers, dates as days, texts as they stand.
+
+INTERNAL where the table is real.
+"""
 
 from __future__ import annotations
 

@@ -46,13 +46,16 @@ class Formulas:
             return ""
         some = ", ".join(map(repr, named[:3])) + (", …" if len(named) > 3 else "")
         return (
-            f"column{'s' if len(named) > 1 else ''} {some}: texts or names that begin with = + - @ or a tab, which a spreadsheet may "
-            "run as formulas; --spreadsheet-safe writes them with an apostrophe before them"
+            f"column{'s' if len(named) > 1 else ''} {some}: texts or names that begin with = + - @ or a tab, which a "
+            "spreadsheet may run as formulas; --spreadsheet-safe writes them with an apostrophe before them"
         )
 
 
 def find_formulas(schema: Schema) -> Formulas:
-    """Where a table of this schema may hold them: in labels that are texts, in made-up identifiers, in formats of dates."""
+    """Where a table of this schema may hold them.
+
+    In labels that are texts, in made-up identifiers, in formats of dates.
+    """
     columns = [c.name for c in schema if any(map(_is_formula, c.beginnings))]
     return Formulas(columns, [c.name for c in schema if c.in_doubles and _is_formula(c.name)])
 

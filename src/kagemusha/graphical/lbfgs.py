@@ -34,7 +34,8 @@ def lbfgs(
 ) -> FloatArray:
     """The minimiser of `function`, which returns value and gradient; at most `max_calls` calls.
 
-    Stops when the last calls together lowered the value by less than `progress`, or when rounding leaves nothing to gain.
+    Stops when the last calls together lowered the value by less than `progress`, or when rounding leaves nothing to
+    gain.
     """
     x = start
     value, gradient = function(x)

@@ -17,10 +17,10 @@ NAME = "kagemusha-ledger.db"
 
 
 def default_ledger(data: str | PathLike[str] | None) -> Path:
-    """The ledger of a data set: in the folder of its file, of its database file, or before the first wildcard of a pattern.
+    """The ledger of a data set: in the folder of its (database) file, or before the first wildcard of a pattern.
 
-    A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and means the
-    ledger of this folder, as no data set does.
+    A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and
+    means the ledger of this folder, as no data set does.
     """
     scheme = scheme_of(data)
     if data is None or (scheme is None and not Path(data).exists() and not glob.has_magic(str(data))):
@@ -30,8 +30,8 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
     if scheme is not None:
         where = shlex.quote(str(Path.home() / NAME))
         raise UsageError(
-            f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, each time the same: "
-            f"--ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
+            f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, "
+            f"each time the same: --ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
         )
     if Path(data).exists():
         return Path(data).resolve().parent / NAME

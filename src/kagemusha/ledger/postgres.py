@@ -1,8 +1,8 @@
 """The ledger in a PostgreSQL database: for several machines that spend on the same data sets.
 
 The rules are those of `book`; here is how the database is opened and locked. Every change is one transaction that first
-takes a lock of its own, so that there is one writer at a time, and is on disk before it is told (synchronous_commit). The
-tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no file beside a server.
+takes a lock of its own, so that there is one writer at a time, and is on disk before it is told (synchronous_commit).
+The tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no file beside a server.
 """
 
 from __future__ import annotations

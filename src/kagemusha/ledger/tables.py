@@ -110,8 +110,8 @@ def require_same_table(db: Any, request: ReleaseRequest) -> None:
         db.execute("INSERT INTO known_by VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, digest))
         for (other,) in db.execute(query, (digest, request.dataset)):
             raise CapReached(
-                f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one budget, in "
-                f"whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
+                f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one "
+                f"budget, in whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
             )
 
 

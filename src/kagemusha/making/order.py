@@ -26,7 +26,10 @@ from kagemusha.synthesizers.suited import suited
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A model to be fitted, and perhaps the folder it is to be published in. The command line and Python both fill it in."""
+    """A model to be fitted, and perhaps the folder it is to be published in.
+
+    The command line and Python both fill it in.
+    """
 
     table: Any
     """A path, an address, a frame or a source."""
@@ -159,8 +162,8 @@ def settle_cap(book: Ledger, wanted: Cap, *, asked: bool) -> bool:
         others = [cap.policy for cap in book.caps() if cap.dataset == wanted.dataset]
         if others:
             raise UsageError(
-                f"cap: the data set has a cap under the policy {others[0]!r}. Another policy beside it is made on purpose: "
-                f"`{cap_command(wanted, book)}`"
+                f"cap: the data set has a cap under the policy {others[0]!r}. Another policy beside it is made on "
+                f"purpose: `{cap_command(wanted, book)}`"
             )
         book.set_cap(wanted)
     elif there.budget != wanted.budget:

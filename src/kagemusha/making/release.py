@@ -1,7 +1,7 @@
 """One function makes a release, and one the model of it; the command line and Python both call them.
 
-Everything that can be refused is refused first, cheapest first; then the ledger is opened, once; then it is paid for, read, and
-written. The place of the folder is held from before the first look at the table until the last file is in it.
+Everything that can be refused is refused first, cheapest first; then the ledger is opened, once; then it is paid for,
+read, and written. The place of the folder is held from before the first look at the table until the last file is in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of counts: exact and released ones as two different types, and the counting over many cliques, chunk by chunk."""
+"""Tables of counts: exact and released ones as two types, and the counting over many cliques, chunk by chunk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the custodian is willing to promise: (ε, δ), to whom, and how far such a person moves an answer.
 
-A query says what *one record* can do to its answer (`RecordSensitivity`). The privacy unit turns that into a sensitivity. This is
-the only place where an adjacency, or the rows of a person, become a number.
+A query says what *one record* can do to its answer (`RecordSensitivity`). The privacy unit turns that into a
+sensitivity. This is the only place where an adjacency, or the rows of a person, become a number.
 """
 
 from __future__ import annotations

@@ -91,7 +91,10 @@ class Event(ABC):
 
     @property
     def gaussian_rho(self) -> float | None:
-        """ρ of the Gaussian mechanism that it composes as, exactly or from above; None where it has another distribution."""
+        """ρ of the Gaussian mechanism that it composes as, exactly or from above.
+
+        None where it has another distribution.
+        """
         return None if self.rho is None else float(self.rho)
 
     @property

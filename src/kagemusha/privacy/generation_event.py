@@ -16,8 +16,8 @@ from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
 class GenerationEvent(Event):
     """`rows` rows drawn from a normal distribution whose mean and covariance stay secret; see `generation.rows`.
 
-    With `noise` (a multiplier) on mean and covariance it is a Gaussian mechanism besides: rows are made from what that would
-    release. Without, the draws are all the noise there is, and it has a Rényi curve but no finite ρ.
+    With `noise` (a multiplier) on mean and covariance it is a Gaussian mechanism besides: rows are made from what that
+    would release. Without, the draws are all the noise there is, and it has a Rényi curve but no finite ρ.
     """
 
     kind: ClassVar[str] = "generation"

@@ -234,7 +234,7 @@ def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int, *, ro
 
 
 def has_long_tail(numbers: Sequence[float]) -> bool:
-    """Whether most numbers, none below zero, would share the first of all equal bins: money, counts, laboratory values."""
+    """Whether most numbers, none below zero, would share the first of all equal bins: money, counts, results."""
     ordered = sorted(numbers)
     return ordered[0] >= 0 and ordered[-1] > LONG_TAIL * max(ordered[len(ordered) // 2], ordered[0]) > 0
 

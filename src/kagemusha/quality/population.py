@@ -1,7 +1,7 @@
-"""What the doubles of a survey say of the population, with those whose value nobody listed: from released numbers alone.
+"""What the doubles of a survey say of the population, with those whose value nobody listed.
 
-A population total is a sum of weights over a group, so its error is that of the group's counts, weight by weight. Weights are
-taken as the schema codes them: in the middle of their bins.
+From released numbers alone. A population total is a sum of weights over a group, so its error is that of the group's
+counts, weight by weight. Weights are taken as the schema codes them: in the middle of their bins.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class NotListed:
         if self.low < 1:
             return ""
         return (
-            f"{self.column}: {self.low:,.0f} to {self.high:,.0f} people have a value that the schema does not list; their doubles "
-            "have a listed one."
+            f"{self.column}: {self.low:,.0f} to {self.high:,.0f} people have a value that the schema does not list; "
+            "their doubles have a listed one."
         )
 
 
@@ -63,7 +63,7 @@ MOST_TOTALS = 200
 
 @dataclass(frozen=True)
 class PopulationTotal:
-    """People of the population in a group, as the model counts them, and where the total by the real table's weights lies."""
+    """People of the population in a group as the model counts them, and where the real weighted total lies."""
 
     column: str
     label: str
@@ -114,8 +114,9 @@ def _total(
 ) -> PopulationTotal:
     """The weighted sum of a model's table, and the least error that is known of it.
 
-    Where counts were measured: how far the model is from them, and their noise. Whatever was measured: counts that are wrong by
-    L1 in all move no more than half of that into or out of the group, each record for the largest weight in it.
+    Where counts were measured: how far the model is from them, and their noise. Whatever was measured: counts that are
+    wrong by L1 in all move no more than half of that into or out of the group, each record for the largest weight in
+    it.
     """
     table = evidence.model.project(clique)
     scale = evidence.total / max(float(table.sum()), 1e-12)

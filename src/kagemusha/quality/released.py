@@ -1,4 +1,7 @@
-"""What a release says about a set of columns, and from which size on groups are counted rightly. Reads nothing but the model."""
+"""What a release says about a set of columns, and from which size on groups are counted rightly.
+
+Reads nothing but the model.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ SURE = 0.9
 
 
 def right_from(sizes: FloatArray, right: FloatArray) -> float | None:
-    """The smallest size from which on nine of ten groups are right, among those up to twice as large as any size above it.
+    """The smallest size from which on nine of ten groups are right, among those up to twice any size above.
 
     `right` says of each group whether it is (1 or 0), or how likely. None if not even the largest groups are.
     """
@@ -49,8 +52,9 @@ def group_sizes(
 ) -> tuple[float | None, float]:
     """From which size on groups of a model's table are right to within 10 %, and the share of people in such groups.
 
-    A cell is as likely to be right as its noisy counts say (where its codes were measured alone), and drawing doubles adds chance
-    of its own: one stands for `scale` people. Whatever is known, no cell can be off by more than half of the table's whole `error`.
+    A cell is as likely to be right as its noisy counts say (where its codes were measured alone), and drawing doubles
+    adds chance of its own: one stands for `scale` people. Whatever is known, no cell can be off by more than half of
+    the table's whole `error`.
     """
     model = table.ravel()
     chance = (model * WITHIN >= error / 2).astype(np.float64)

@@ -25,20 +25,21 @@ MOST_DRAWN = 40
 """Columns in a map of pairs."""
 
 MEASURED = (
-    "That was checked on three real tables (Adult, Bank, RAND) and three made ones with many rare codes, where 98.2 % of 7,416 intervals "
-    "held, 93 % in the table where fewest did. It is no guarantee elsewhere."
+    "That was checked on three real tables (Adult, Bank, RAND) and three made ones with many rare codes, where 98.2 % "
+    "of 7,416 intervals held, 93 % in the table where fewest did. It is no guarantee elsewhere."
 )
 """Where the intervals were checked; docs/decisions/040-evaluation.md."""
 
 COMPARED = (
-    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the nearest bound, values "
+    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the "
+    "nearest bound, values "
     "that are not listed as a category of their own. What that coding itself leaves out is not counted."
 )
 
 POPULATION = (
-    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to hold what the real "
-    "table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers the noise and the drawing of doubles, not "
-    "that the survey itself is a sample."
+    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to "
+    "hold what the real table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers "
+    "the noise and the drawing of doubles, not that the survey itself is a sample."
 )
 
 VERDICT_COLOURS = {"use": "#9ecae1", "use with care": "#fdd49e", "do not use": "#7f2704"}
@@ -67,7 +68,8 @@ def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: S
     population = {"what": POPULATION, "totals": [total.to_json() for total in totals]}
     document = {
         "format": FORMAT,
-        "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released numbers only",
+        "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released "
+        "numbers only",
         "compared": COMPARED,
         "holds": LEVEL,
         "holds where": f"The level is nominal. {MEASURED}",
@@ -77,8 +79,8 @@ def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: S
             "do not use": "upper end above",
         },
         "groups": {
-            "what": "from this many people on, a group's count is right to within 10 % in nine of ten cases, for half of the columns "
-            "or pairs; null: for fewer than half of them",
+            "what": "from this many people on, a group's count is right to within 10 % in nine of ten cases, for half "
+            "of the columns or pairs; null: for fewer than half of them",
             "by one column": _rounded(expected.right_from(1)),
             "by two columns": _rounded(expected.right_from(2)),
         },
@@ -152,8 +154,8 @@ def groups_in_words(expected: ExpectedError) -> list[str]:
         words = (
             f"Groups by {what}: for fewer than half of the {name}s is there a group known to be right to within 10 %"
             if size is None
-            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} people (the "
-            f"middle one of {len(members):,} {name}s)"
+            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} people "
+            f"(the middle one of {len(members):,} {name}s)"
         )
         found.append(
             words + (f"; {none:,} {name}{'s have' if none > 1 else ' has'} no such group." if none and size else ".")

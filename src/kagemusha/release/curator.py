@@ -200,7 +200,10 @@ class Curator:
         return self.answer([Counts(self.domain, c, word) for c in cliques], cost, mechanism=mechanism)
 
     def choose(self, query: Choice[object], cost: float) -> int:
-        """Position of a candidate with a high score, by the exponential mechanism. Its name is stored, not its place."""
+        """Position of a candidate with a high score, by the exponential mechanism.
+
+        Its name is stored, not its place.
+        """
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
@@ -225,7 +228,8 @@ class Curator:
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
-        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
+        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a
+        crash.
         """
         train(
             self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._observer.stepped

@@ -1,9 +1,9 @@
 """Rows drawn from the table's own normal distribution; mean and covariance are forgotten as soon as they are drawn.
 
-Everything up to the eigenvectors, and everything after them, is in whole numbers: the sums are exact, mean and covariance
-lie on a lattice, noise and draws are exact integers, and the edges between codes are compared as integers. What a step
-rounds is counted in the cost (`privacy.generation.rows`). A table of fewer records than declared is filled up with records
-all of whose features are nothing.
+Everything up to the eigenvectors, and everything after them, is in whole numbers: the sums are exact, mean and
+covariance lie on a lattice, noise and draws are exact integers, and the edges between codes are compared as integers.
+What a step rounds is counted in the cost (`privacy.generation.rows`). A table of fewer records than declared is filled
+up with records all of whose features are nothing.
 """
 
 from __future__ import annotations

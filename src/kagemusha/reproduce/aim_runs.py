@@ -1,4 +1,4 @@
-"""The AIM paper's runs: every arm, table and seed is one line of `runs.jsonl`, with the version and settings behind it."""
+"""The AIM paper's runs: each arm, table and seed is a line of `runs.jsonl`, with the version and settings behind it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,10 @@ class Domain:
         return prod(self.shape(clique))
 
     def flat(self, clique: Iterable[str], columns: Sequence[Codes] | Codes) -> IntArray:
-        """The cell of each record in a table over the clique, in C order; `columns` are those of this domain, one after the other."""
+        """The cell of each record in a table over the clique, in C order.
+
+        `columns` are those of this domain, one after the other.
+        """
         cells = np.zeros(len(columns[0]), dtype=np.int64)
         for name in clique:
             cells = cells * self.size(name) + columns[self.axis(name)]

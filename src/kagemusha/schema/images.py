@@ -1,4 +1,7 @@
-"""The schema of pictures: a column for each pixel, 0 to 255, and the label where there is one. The shape is declared."""
+"""The schema of pictures: a column for each pixel, 0 to 255, and the label where there is one.
+
+The shape is declared.
+"""
 
 from __future__ import annotations
 

@@ -75,12 +75,12 @@ class Schema:
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
-        """The columns that are worked out of others, and how: by their own formula, or by a rule such as total = a + b."""
+        """The columns that are worked out of others, and how: by a formula, or a rule such as total = a + b."""
         return derivations.formulas(self.columns, self.constraints)
 
     @cached_property
     def working_order(self) -> tuple[tuple[str, str], ...]:
-        """What doubles are completed with, in an order in which it can be worked out: (column, column of its formula)."""
+        """What completes doubles, in an order in which it can be worked out: (column, column of its formula)."""
         return derivations.working_order(self.formulas, self.replaced)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Whom records stand for: the declared unit of privacy, and survey weights.
 
-With a column, the rows that share its value are one person's, and the source keeps at most `max_rows` of them; which ones
-stay is decided person by person (`sources.bounding`). Without a column, each person is *known* to have at most
+With a column, the rows that share its value are one person's, and the source keeps at most `max_rows` of them; which
+ones stay is decided person by person (`sources.bounding`). Without a column, each person is *known* to have at most
 `max_rows` rows, and nothing is left out. A row without a value in the unit's column belongs to nobody and is left out.
 """
 
@@ -123,8 +123,8 @@ class Weight:
             )
         for field in column.open_fields:
             raise SchemaError(
-                f"weight: {field} of column {self.column!r} must be declared: the largest weight bounds what one record can "
-                "move, and nobody may look for it in the data"
+                f"weight: {field} of column {self.column!r} must be declared: the largest weight bounds what one "
+                "record can move, and nobody may look for it in the data"
             )
         if column.low < 0:
             raise SchemaError(f"weight: lower = {column.low:g} of column {self.column!r} must be at least 0")
@@ -132,8 +132,8 @@ class Weight:
             raise SchemaError(f"weight: upper = {column.high:g} of column {self.column!r} must lie in 1e-12 to 1e12")
         if column.missing and self.missing is None:
             raise SchemaError(
-                f"weight: values of column {self.column!r} may be missing; say what a record without a weight counts for, "
-                "such as missing = 0 or missing = 1"
+                f"weight: values of column {self.column!r} may be missing; say what a record without a weight counts "
+                "for, such as missing = 0 or missing = 1"
             )
         if not column.missing and self.missing is not None:
             raise SchemaError(
@@ -162,7 +162,10 @@ class WeightSteps:
 
 
 def weight_steps(column: Measured, weight: Weight) -> WeightSteps:
-    """Each bin has the weight in its middle; single values have their own. Exact where weights are whole and below 2¹⁹."""
+    """Each bin has the weight in its middle; single values have their own.
+
+    Exact where weights are whole and below 2¹⁹.
+    """
     low = column.starts.astype(np.float64)
     last = np.append(low[1:] - column.whole, float(column.high))
     middles = (low + last) / 2 if column.points is None else column.points

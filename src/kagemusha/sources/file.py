@@ -1,4 +1,7 @@
-"""CSV and Parquet files, and tables of a DuckDB database: encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole."""
+"""CSV and Parquet files, and tables of a DuckDB database.
+
+Encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,10 @@ class FileSource(Source):
         return whole, np.arange(len(whole[0])) if self._persons is None else self._persons
 
     def cells_of(self, columns: Sequence[Modelled]) -> Iterator[tuple[dict[str, Cells], list[Plain]]]:
-        """The values of some columns as rules see them, and whose each row is; every row, however many of a person there are."""
+        """The values of some columns as rules see them, and whose each row is.
+
+        Every row, however many of a person there are.
+        """
         names = [c.name for c in columns]
         for file in self._files:
             query = self._query(file, columns)

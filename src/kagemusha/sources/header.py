@@ -1,4 +1,7 @@
-"""The DuckDB that reads table files, with a shield around it, and the head of such a file: its columns and how they are stored."""
+"""The DuckDB that reads table files, with a shield around it, and the head of such a file.
+
+Its columns and how they are stored.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ Result = TypeVar("Result")
 def connect(columns: int = 0) -> Iterator[Any]:
     """A DuckDB in memory that touches nothing but the files it is told to read.
 
-    What does not fit into its memory (half a gigabyte, and a little for each of `columns`, which a reader holds side by side)
-    it writes, encrypted with a key that is only in memory, to a folder that only this user may enter, gone afterwards.
+    What does not fit into its memory (half a gigabyte, and a little for each of `columns`, which a reader holds side by
+    side) it writes, encrypted with a key that is only in memory, to a folder that only this user may enter, gone
+    afterwards.
     """
     import duckdb
 
@@ -38,7 +42,8 @@ def connect(columns: int = 0) -> Iterator[Any]:
         duckdb.connect(config={**config, "temp_directory": str(folder)}) as connection,
     ):
         # DuckDB calls its own cipher unsafe because keys come from a fast random generator; a better one would need an
-        # extension that opens the network. What is written lives as long as this process, or until the next one sweeps it up.
+        # extension that opens the network. What is written lives as long as this process, or until the next one sweeps
+        # it up.
         connection.execute("SET force_mbedtls_unsafe = 'true'")
         connection.execute("SET temp_file_encryption = true")
         # A bar would be drawn into the output stream, where a command's own answer is expected.

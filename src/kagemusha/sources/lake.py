@@ -1,9 +1,10 @@
-"""Files that are one table together (`folder/*.parquet`), tables inside a DuckDB database file, and how to know them again.
+"""Files that are one table together (`folder/*.parquet`), tables of a DuckDB file, and how to know them again.
 
-The digest of rows forgets how they are written down: their order, line ends, and whether a file is CSV or Parquet. Every cell becomes
-a text that stands for its value: numbers as the double nearest to them, moments as timestamps, other texts without case and blanks at
-their ends; what is missing, as nothing. No schema has a say in it. A row is the MD5 of its cells in the order of their columns'
-names, and rows are summed up modulo 2⁶⁴ and by exclusive or. The ledger compares it, and keeps it to itself.
+The digest of rows forgets how they are written down: their order, line ends, and whether a file is CSV or Parquet.
+Every cell becomes a text that stands for its value: numbers as the double nearest to them, moments as timestamps, other
+texts without case and blanks at their ends; what is missing, as nothing. No schema has a say in it. A row is the MD5 of
+its cells in the order of their columns' names, and rows are summed up modulo 2⁶⁴ and by exclusive or. The ledger
+compares it, and keeps it to itself.
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ def open_files(path: str | PathLike[str]) -> list[RawTable]:
 
 
 def full_name(given: str | PathLike[str] | RawTable) -> str:
-    """What a table is known by everywhere: the full path of its file or pattern; inside a database with its own name."""
+    """What a table is known by everywhere: the full path of its file or pattern.
+
+    Inside a database with its own name.
+    """
     if isinstance(given, str | PathLike):
         return str(Path(given).absolute() if is_pattern(given) else Path(given).resolve())
     place = ".".join(getattr(given, "place", ()))
@@ -146,7 +150,11 @@ def open_duckdb(url: str, table: str | None) -> DuckTable:
     """The table of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
     path = database_file(url)
     stamp = file_stamp(path)
-    query = "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != 'main', 1, 2"
+    query = (
+        "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name "
+        "AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != "
+        "'main', 1, 2"
+    )
     with connect() as connection:
         shielded(path, lambda: _attach(connection, path))
         known = shielded(path, lambda: connection.execute(query).fetchall())

@@ -25,12 +25,13 @@ def open_source(
 ) -> Source:
     """A source for whatever holds a table.
 
-    `where` is a frame (pandas, polars, pyarrow, pyspark), a path (CSV or Parquet, also a pattern: `folder/*.parquet`), or an
-    address: `postgresql://user@host/database`, `duckdb:///file.db`, `spark://` (the session that is there), each with the name
-    of its `table`. `timeout` is how many seconds one statement of PostgreSQL may take. `schema` may be the path of its file.
+    `where` is a frame (pandas, polars, pyarrow, pyspark), a path (CSV or Parquet, also a pattern: `folder/*.parquet`),
+    or an address: `postgresql://user@host/database`, `duckdb:///file.db`, `spark://` (the session that is there), each
+    with the name of its `table`. `timeout` is how many seconds one statement of PostgreSQL may take. `schema` may be
+    the path of its file.
 
-    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither shows a value
-    of the table, nor a password.
+    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither shows a
+    value of the table, nor a password.
     """
     if isinstance(schema, str | PathLike):
         schema = Schema.load(schema)
@@ -77,7 +78,10 @@ def located(where: Any, *, table: str | None = None, timeout: float | None = Non
 
 
 def open_any(where: Any, schema: Schema | None, **place: Any) -> Source | OpenTable:
-    """Whatever holds a table, behind its schema; pictures too, and a table whose schema leaves facts open. A source is one already."""
+    """Whatever holds a table, behind its schema; pictures too, and a table whose schema leaves facts open.
+
+    A source is one already.
+    """
     if isinstance(where, Source | OpenTable):
         return where
     if schema is None:

@@ -1,4 +1,4 @@
-"""What a round may measure (the workload's closure, with weights, as far as it fits into the model) and the error it would have."""
+"""What a round may measure (the workload's weighted closure, as far as it fits) and the error it would have."""
 
 from __future__ import annotations
 

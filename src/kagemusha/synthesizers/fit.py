@@ -71,7 +71,10 @@ class Planned:
             require_readable(self.opened)
 
     def carry_out(self, book: Ledger, *, hold: bool = False, progress: Progress = silent) -> Model:
-        """Reserve, charge, read, and build the model. With `hold` the release stays open until its output is written."""
+        """Reserve, charge, read, and build the model.
+
+        With `hold` the release stays open until its output is written.
+        """
         synthesizer, opened = self.synthesizer, self.opened
         request = replace(self.request, identity=opened.identity())
         noise: Noise = (
@@ -141,7 +144,10 @@ def plan(
     allow_derived: bool = False,
     discover: float | None = None,
 ) -> Planned:
-    """Everything that `fit` can refuse without a look at the table's rows; with `named`, also a table without a name."""
+    """Everything that `fit` can refuse without a look at the table's rows.
+
+    With `named`, also a table without a name.
+    """
     opened = open_any(table, schema)
     declared = opened.schema
     synthesizer = synthesizer.aimed(declared)

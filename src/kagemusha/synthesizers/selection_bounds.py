@@ -1,8 +1,8 @@
 """What a choice says about those not chosen: had a marginal been much worse, it would have been chosen instead.
 
 The exponential mechanism's choice r* among C candidates tells, with probability 1 − β, that every candidate r has
-w_r (e_r − b_r) ≤ w_* (e_* − b_*) + (2Δ/ε) log(C/β): e is the L1 error of the model at that time, w and b are the weights and
-penalties of the score. What is known of e_* is the measurement that followed. All of it was released.
+w_r (e_r − b_r) ≤ w_* (e_* − b_*) + (2Δ/ε) log(C/β): e is the L1 error of the model at that time, w and b are the
+weights and penalties of the score. What is known of e_* is the measurement that followed. All of it was released.
 """
 
 from __future__ import annotations

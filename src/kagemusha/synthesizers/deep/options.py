@@ -27,8 +27,9 @@ MOST_HIDDEN = 10_000
 class Networked(Synthesizer):
     """Networks and training.
 
-    `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is not),
-    `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step size.
+    `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is
+    not), `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step
+    size.
     """
 
     reads_records: ClassVar[bool] = True
@@ -63,8 +64,8 @@ class Networked(Synthesizer):
         """Refuse what cannot be done; the number of features."""
         if self.private and budget.adjacency is not Adjacency.ADD_REMOVE:
             raise UsageError(
-                f"adjacency must be 'add-remove' for method {self.name!r}: it trains on Poisson samples, and nothing is known "
-                "of exchanged persons there"
+                f"adjacency must be 'add-remove' for method {self.name!r}: it trains on Poisson samples, and nothing "
+                "is known of exchanged persons there"
             )
         if self.private and budget.delta <= 0:
             raise UsageError(f"delta must be greater than 0 for method {self.name!r}")

@@ -26,7 +26,10 @@ from kagemusha.synthesizers.protocol import Fitted, Plan
 
 @dataclass(frozen=True, kw_only=True)
 class Autoencoder(Choices):
-    """A VAE over the features of all columns; labels are trained along. `count` is the share of ρ for the number of rows."""
+    """A VAE over the features of all columns; labels are trained along.
+
+    `count` is the share of ρ for the number of rows.
+    """
 
     latent: int = 20
     count: float = 0.02

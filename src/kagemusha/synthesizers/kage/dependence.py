@@ -23,11 +23,12 @@ COLUMN_KEPT = 0.7
 """Share of a column's raw noise that is left after estimation."""
 
 USUAL, WANTED = 0.05, 0.3
-"""Share of the records by which pairs are usually further from independence than chance brings: all that is believed where scores say nothing.
-The second for pairs of a named target."""
+"""Share of the records by which pairs are usually further from independence than chance brings: all that is believed
+where scores say nothing. The second for pairs of a named target."""
 
 TRUSTED = 4.0
-"""What a wider look says of a dependence as large as this many deviations of a score counts as much as what is usual."""
+"""What a wider look says of a dependence as large as this many deviations of a score counts as much as what is
+usual."""
 
 STRONG = 0.75
 """Of a stronger dependence a few wide groups show so little that more groups are thought to be needed than they say."""
@@ -38,7 +39,8 @@ class Dependence:
     """What the scores tell of every pair, in records.
 
     A score is made of the dependence itself (`signal`), of what chance puts between independent columns of so many
-    records (`floor`), and of the noise of the columns it is measured from; squares add up, and `base` is all but the first.
+    records (`floor`), and of the noise of the columns it is measured from; squares add up, and `base` is all but the
+    first.
     """
 
     signal: FloatArray
@@ -68,7 +70,8 @@ def dependence(
 ) -> Dependence:
     """What noisy distances of `pairs` from the `products` of their columns tell; `errors` are those of the columns.
 
-    `wider` are the distances of some pairs (by their place) over wide groups; `named` says which pairs have the named target.
+    `wider` are the distances of some pairs (by their place) over wide groups; `named` says which pairs have the named
+    target.
     """
     floor = np.array([floor_of(product) for product in products])
     in_columns = np.array([sum(errors[name] ** 2 for name in pair) for pair in pairs])
@@ -92,9 +95,10 @@ def dependence(
 
 
 def _above(excess: FloatArray, sigma: float, total: float, named: npt.NDArray[np.bool_]) -> FloatArray:
-    """What scores say beyond their base: drawn together where they are noise, and towards what is usual where even their mean is.
+    """What scores say beyond their base.
 
-    Pairs of a `named` target are believed to depend on each other as far as their own scores are noise: somebody wants to learn it.
+    Drawn together where they are noise, and towards what is usual where even their mean is. Pairs of a `named` target
+    are believed to depend on each other as far as their own scores are noise: somebody wants to learn it.
     """
     found = drawn_together(excess, sigma)
     usual, noise = USUAL * total, sigma**2 / len(excess)
@@ -111,7 +115,10 @@ def floor_of(product: FloatArray) -> float:
 
 
 def column_errors(known: Gathered, unit: PrivacyUnit, cost: float) -> dict[str, float]:
-    """The error of every column if all of them are measured at this cost (ρ), in records: at most what its rare codes hold."""
+    """The error of every column if all of them are measured at this cost (ρ), in records.
+
+    At most what its rare codes hold.
+    """
     split = sum(size ** (2 / 3) for size in known.domain.sizes)
     found = {}
     for name, table in known.tables.items():
@@ -135,7 +142,10 @@ SUMMARY = 8
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Groups of a column's codes, finest first, each level merging groups of the one before; and the records of each group."""
+    """Groups of a column's codes, finest first, each level merging groups of the one before.
+
+    And the records of each group.
+    """
 
     groups: Sequence[IntArray]
     counts: Sequence[FloatArray]
@@ -144,7 +154,10 @@ class Levels:
 
     @classmethod
     def of(cls, group: IntArray, table: FloatArray, ordered: int) -> Levels:
-        """All levels of a column with these finest groups; each has about half as many as the one before, larger groups staying alone."""
+        """All levels of a column with these finest groups.
+
+        Each has about half as many as the one before, larger groups staying alone.
+        """
         groups, counts, with_order = [group], [sums(table, group)], [ordered]
         threshold = 2 * float(counts[0][:ordered].sum()) / max(1, ordered)
         while ordered > 3 and threshold <= 0.51 * counts[0].sum():
@@ -183,16 +196,19 @@ class Levels:
 
 
 def hidden(sizes: FloatArray, half: FloatArray | float) -> FloatArray:
-    """The share of a dependence that so many groups hide, the finest first, where `half` of them hide half; the finest hide nothing.
+    """The share of a dependence that so many groups hide, the finest first, where `half` of them hide half.
 
-    Of a smooth dependence k groups hide about one k-th. On the pairs of the zoo's train half this holds within a factor of two for
-    most columns, with a `half` of their own.
+    The finest hide nothing. Of a smooth dependence k groups hide about one k-th. On the pairs of the zoo's train half
+    this holds within a factor of two for most columns, with a `half` of their own.
     """
     return np.asarray((1 - (sizes - 1) / max(1.0, float(sizes[0]) - 1)) / (1 + sizes / half))
 
 
 def usual_half(strength: FloatArray) -> FloatArray:
-    """How many groups hide half of a dependence of this strength (0 to 1), if nothing else is known: many of a strong one."""
+    """How many groups hide half of a dependence of this strength (0 to 1), if nothing else is known.
+
+    Many of a strong one.
+    """
     return np.asarray(SMOOTH / np.maximum(1e-2, 1 - strength))
 
 

@@ -26,7 +26,7 @@ def trees_of(schema: Schema | None) -> Mapping[str, Tree]:
 
 
 def merge_by_tree(counts: FloatArray, threshold: float, tree: Tree, *, most: int | None = None) -> IntArray:
-    """The group of every code: a code at or above `threshold` stays alone, others share the smallest group that reaches it.
+    """The group of every code: alone at or above `threshold`, else in the smallest group that reaches it.
 
     What no group holds together shares the last one. With `most`, the threshold rises until there are no more groups.
     """
@@ -53,10 +53,12 @@ def _merged(counts: FloatArray, threshold: float, tree: Tree) -> IntArray:
 
 
 ROW, ORDERED_ROW = 0.5, 0.3
-"""In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for ordered columns."""
+"""In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for
+ordered columns."""
 
 MERGED = 0.1
-"""Codes without an order that share a group hold at most this share of the records: what is merged is not told apart."""
+"""Codes without an order that share a group hold at most this share of the records: what is merged is not told
+apart."""
 
 
 def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None, share: float = 1.0) -> IntArray:
@@ -81,8 +83,8 @@ def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None,
 def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, most: int | None = None) -> IntArray:
     """The group of every code of an ordered column: neighbours share one, about `threshold` records each.
 
-    A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about equal
-    counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
+    A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about
+    equal counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
     raised until there are no more groups than that.
     """
     while True:
@@ -105,7 +107,7 @@ def merge(
     tree: Tree = (),
     most: int | None = None,
 ) -> IntArray:
-    """Groups of a column: of neighbours with `small` · `noise` records if it is ordered, else of codes with less than `rare` · `noise`."""
+    """Groups of a column: neighbours with `small` · `noise` records if ordered, else codes below `rare` · `noise`."""
     if tree:  # codes that belong together share a group with their family
         return merge_by_tree(counts, rare * noise, tree, most=most)
     if ordered > 2:
@@ -151,7 +153,8 @@ def merged_interaction(
 ) -> Interaction:
     """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell).
 
-    `ordered` says how many of a column's groups have an order; `given` are the groups of columns for which they are decided already.
+    `ordered` says how many of a column's groups have an order; `given` are the groups of columns for which they are
+    decided already.
     """
     counts = [sums(tables[name], groups[name]) for name in clique]
     sizes = [len(c) for c in counts]

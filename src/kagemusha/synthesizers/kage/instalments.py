@@ -1,8 +1,9 @@
 """Columns and pairs in two instalments: a model of the first says which still need measuring, and which it then holds.
 
-How far every pair is from independence was released at the start. A model fitted to a few pairs implies a distance for each of the
-others; a pair whose distance it implies is told by the pairs that were measured, and only the others are worth the rest
-of the budget. Measuring a pair twice tells as much as measuring it once at the sum of both costs, so nothing is lost by waiting.
+How far every pair is from independence was released at the start. A model fitted to a few pairs implies a distance for
+each of the others; a pair whose distance it implies is told by the pairs that were measured, and only the others are
+worth the rest of the budget. Measuring a pair twice tells as much as measuring it once at the sum of both costs, so
+nothing is lost by waiting.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ LEAST_PART = 1e-6
 """Smaller parts of an instalment are not worth a question."""
 
 DOUBT = 0.15
-"""A pair keeps at least this share of the distance that the model implies: tables as far from independence need not be alike."""
+"""A pair keeps at least this share of the distance that the model implies: tables as far from independence need not
+be alike."""
 
 COLUMNS = -1
 """Stands for all columns where pairs go by their place."""
@@ -151,9 +153,9 @@ def unexplained(
 ) -> FloatArray:
     """How far each pair is thought to be from the model, in records.
 
-    `scores` are noisy distances from the `products` of columns. Of the squared distance from independence, the model has its
-    own part and what it does not know the other, as for a projection; and where scores differ from what the model implies by no
-    more than their noise, there is nothing that it does not know.
+    `scores` are noisy distances from the `products` of columns. Of the squared distance from independence, the model
+    has its own part and what it does not know the other, as for a projection; and where scores differ from what the
+    model implies by no more than their noise, there is nothing that it does not know.
     """
     tables = field.project_soon(pairs)
     implied = np.array([float(np.abs(t - p).sum()) for t, p in zip(tables, products, strict=True)])
@@ -169,7 +171,8 @@ def unexplained(
 def topped_up(had: Mapping[int, float], wanted: Mapping[int, float], cost: float) -> dict[int, float]:
     """How to split `cost` so that all that was spent comes nearest to the shares `wanted`: nobody gives anything back.
 
-    The lowest level L with Σ max(0, L·wanted − had) = cost, found by leaving out those that have had more than their share.
+    The lowest level L with Σ max(0, L·wanted − had) = cost, found by leaving out those that have had more than their
+    share.
     """
     places = sorted(wanted, key=lambda i: had.get(i, 0.0) / wanted[i])
     shares: FloatArray = np.cumsum([wanted[i] for i in places])

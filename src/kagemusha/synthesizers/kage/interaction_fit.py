@@ -1,9 +1,9 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual of a maximum-
-entropy problem with soft constraints, where p is a cell's probability in the independent model. The quadratic part keeps noisy cells
-near that model, those most that expect fewer records than noise; it makes the problem strongly convex, so contradicting
-measurements do no harm and L-BFGS converges for every noise level.
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual
+of a maximum- entropy problem with soft constraints, where p is a cell's probability in the independent model. The
+quadratic part keeps noisy cells near that model, those most that expect fewer records than noise; it makes the problem
+strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
 
 LENIENT, LEAST = 0.2, 0.25
-"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but at least so much:
-with hardly any pull the fit of millions of records does not converge."""
+"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but
+at least so much: with hardly any pull the fit of millions of records does not converge."""
 
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
@@ -93,10 +93,12 @@ record."""
 
 
 POLISHED, POLISH = 0.01, 160
-"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most passes of that."""
+"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most
+passes of that."""
 
 STEPS, WORK = (80, 800), 2.0e9
-"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10 s."""
+"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10
+s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +154,10 @@ class _Problem:
 
     @property
     def progress(self) -> float:
-        """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to a small part of a record."""
+        """The gain below which going on is not worth a pass.
+
+        Next to the squared noise of all parameters, and to a small part of a record.
+        """
         floor = float(np.clip(0.03 / self.total, 1e-8, 3e-5))
         return float(np.clip(ENOUGH * (self.noise**2).sum(), floor, 3e-4))
 

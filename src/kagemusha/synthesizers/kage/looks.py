@@ -75,7 +75,7 @@ def look_at_pairs(
     cost: float,
     target: str | None = None,
 ) -> Looks:
-    """The distances of all pairs from independence at this `cost` (ρ), those of wide columns also over a few wide groups.
+    """All pairs' distances from independence at this `cost` (ρ), for wide columns also over a few wide groups.
 
     `known` are the columns, measured at the cost `spent`; a column may have `most` groups; `target` is
     a column that somebody wants to predict.
@@ -131,7 +131,10 @@ ONE_WAY = 0.5
 def believed(
     looks: Looks, unit: PrivacyUnit, left: float, before: float, importance: Callable[[Clique], float]
 ) -> Pairs:
-    """Errors and what noise would do to them if all that is `left` (ρ) were spent; `before` is what columns had, over that."""
+    """Errors and what noise would do to them if all that is `left` (ρ) were spent.
+
+    `before` is what columns had, over that.
+    """
     known, queries, seen = looks.known, looks.queries, looks.dependence
     worth = np.array([min(q.shape) > 1 for q in queries])
     column = column_errors(known, unit, left)
@@ -159,7 +162,10 @@ def _weights(looks: Looks) -> FloatArray:
 
 
 def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
-    """The share of a pair's cells that feel noise of this deviation: those that expect no more records than it have little to lose."""
+    """The share of a pair's cells that feel noise of this deviation.
+
+    Those that expect no more records than it have little to lose.
+    """
     one, two = (np.bincount(g, known.tables[n]) for g, n in zip(query.groups, query.clique, strict=True))
     expected = np.outer(one, two) / known.columns.total
     return max(float(np.minimum(1.0, expected / (FELT * sigma)).mean()), 1e-3)

@@ -119,7 +119,10 @@ class Gathered:
         return sum(codes * count for codes, count in groups if count < codes)
 
     def room(self, limit: int, most: int) -> int:
-        """Cells that the model over groups may have: up to `limit`, and `most` with those that share groups out; all columns always fit."""
+        """Cells that the model over groups may have: up to `limit`, and `most` with those that share groups out.
+
+        All columns always fit.
+        """
         return max(sum(self.coarse.sizes), min(limit, most - self.shared_out))
 
     def query(self, clique: Clique, noise: float) -> Interaction:
@@ -156,6 +159,9 @@ def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyCol
 
 
 def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
-    """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
+    """How many of a column's codes have an order, those of numbers, dates and times.
+
+    *missing* and the like come after them.
+    """
     columns = {c.name: c for c in schema.modelled}
     return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}
