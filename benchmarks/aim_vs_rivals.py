@@ -210,14 +210,15 @@ def main() -> None:
     loads = [float(str(r["load"])) for r in results]
     text = (
         "# AIM and friends against the rivals\n\n"
-        f"Made by `python benchmarks/aim_vs_rivals.py --seeds {options.seeds} --limit {options.limit}` on {os.cpu_count()} cores, "
-        f"load {min(loads):.1f} to {max(loads):.1f} when jobs started: the rivals first, ours last. δ = {DELTA:g}, add-remove.\n\n"
-        "- CPU time is that of the whole process, imports included. Every system has one thread, which costs the rivals less CPU "
-        "than their defaults.\n"
-        "- Ours are releases: exact integer noise, a ledger in memory. Compiled kernels came from numba's cache; the first run ever on "
-        "a machine adds about 7 s to compile them.\n"
-        "- Errors are means of normalised L1 over all subsets, of generated rows. The last columns are ratios to our own AIM or "
-        "PrivBayes on the same table: above 1 the rival is slower, larger or worse.\n"
+        f"Made by `python benchmarks/aim_vs_rivals.py --seeds {options.seeds} --limit {options.limit}` on "
+        f"{os.cpu_count()} cores, load {min(loads):.1f} to {max(loads):.1f} when jobs started: the rivals first, ours "
+        f"last. δ = {DELTA:g}, add-remove.\n\n"
+        "- CPU time is that of the whole process, imports included. Every system has one thread, which costs the "
+        "rivals less CPU than their defaults.\n"
+        "- Ours are releases: exact integer noise, a ledger in memory. Compiled kernels came from numba's cache; the "
+        "first run ever on a machine adds about 7 s to compile them.\n"
+        "- Errors are means of normalised L1 over all subsets, of generated rows. The last columns are ratios to our "
+        "own AIM or PrivBayes on the same table: above 1 the rival is slower, larger or worse.\n"
         "- `>`: some runs were stopped at the CPU limit.\n\n" + summary(results) + "\n"
     )
     (HERE / "results").mkdir(exist_ok=True)

@@ -2,9 +2,9 @@
 
     python benchmarks/annotation_load.py --people 50 --rate 20 --seconds 300
 
-Every person also looks at the progress every three seconds, as the page does. Prints how many labels were acknowledged, how many are in
-the store, how many twice, how long an answer took, and how much the server computed for it: that does not hang on how busy the
-machine is, so it can be compared between versions (PYTHONPATH=<another version>/src).
+Every person also looks at the progress every three seconds, as the page does. Prints how many labels were acknowledged,
+how many are in the store, how many twice, how long an answer took, and how much the server computed for it: that does
+not hang on how busy the machine is, so it can be compared between versions (PYTHONPATH=<another version>/src).
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def main() -> None:
     lines = [
         "# Labelling under load",
         "",
-        f"`python benchmarks/annotation_load.py --people {choices.people} --rate {choices.rate:g} --seconds {choices.seconds:g}`. One server "
+        f"`python benchmarks/annotation_load.py --people {choices.people} --rate {choices.rate:g} --seconds "
+        f"{choices.seconds:g}`. One server "
         "process, one SQLite file with a full sync for every label, all on one machine.",
         "",
         "| | |",
@@ -144,7 +145,8 @@ def main() -> None:
         f"| labels acknowledged | {len(acknowledged):,} ({len(acknowledged) / choices.seconds:.1f} a second) |",
         f"| of these in the store | {len(set(acknowledged) & set(kept)):,} |",
         f"| records labelled twice | {len(kept) - len(set(kept))} |",
-        f"| computed by the server for each label, with looks at the progress | {1000 * cpu / len(acknowledged):.1f} ms |",
+        f"| computed by the server for each label, with looks at the progress | {1000 * cpu / len(acknowledged):.1f} "
+        f"ms |",
         f"| load of the machine while it ran | {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores |",
         f"| answer within, median | {1000 * np.quantile(times, 0.5):.0f} ms |",
         f"| answer within, 95 % | {1000 * np.quantile(times, 0.95):.0f} ms |",

@@ -2,9 +2,10 @@
 
     KAGEMUSHA_DATA=… python benchmarks/attack_agreement.py --work DIR
 
-Half of Adult is synthesised; 500 of its people and 500 others are attacked. Known are eight labels and fnlwgt, secret is the income.
-Both rivals add up mismatches and differences over the range; we take Euclidean distances. With a single number both have the same nearest
-double, and each distance follows from the other. Anonymeter runs in an environment of its own below DIR, since it needs numpy < 2.
+Half of Adult is synthesised; 500 of its people and 500 others are attacked. Known are eight labels and fnlwgt, secret
+is the income. Both rivals add up mismatches and differences over the range; we take Euclidean distances. With a single
+number both have the same nearest double, and each distance follows from the other. Anonymeter runs in an environment of
+its own below DIR, since it needs numpy < 2.
 """
 
 from __future__ import annotations
@@ -127,8 +128,9 @@ def main() -> None:
     lines = [
         "# Attacks beside Anonymeter and SDMetrics",
         "",
-        "`python benchmarks/attack_agreement.py --work DIR`: the same people and doubles in one run. Distances are mismatches of eight labels "
-        "plus the difference of fnlwgt over its range. The last comparison but one has many ties (labels alone), which each tool breaks as it likes. Anonymeter's seconds include compiling.",
+        "`python benchmarks/attack_agreement.py --work DIR`: the same people and doubles in one run. Distances are "
+        "mismatches of eight labels plus the difference of fnlwgt over its range. The last comparison but one has many "
+        "ties (labels alone), which each tool breaks as it likes. Anonymeter's seconds include compiling.",
         "",
         "| doubles of | figure | ours | Anonymeter | SDMetrics |",
         "| --- | --- | --- | --- | --- |",

@@ -2,9 +2,10 @@
 
     python benchmarks/audit_power.py --out benchmarks/results/audit.csv
 
-For methods accounted for by Gaussian DP (kage, gaussian, nigao) the implied μ is the promise itself. aim, mst and privbayes are accounted
-for by zCDP, whose conversion to (ε, δ) leaves room: at (1, 10⁻²) even a single Gaussian answer has μ = √(2ρ) = 0.4548, 85.4 % of the
-implied μ. "reachable" is what endless runs could prove on the table, "by answers" and "by choices" its two parts (μ² adds up).
+For methods accounted for by Gaussian DP (kage, gaussian, nigao) the implied μ is the promise itself. aim, mst and
+privbayes are accounted for by zCDP, whose conversion to (ε, δ) leaves room: at (1, 10⁻²) even a single Gaussian answer
+has μ = √(2ρ) = 0.4548, 85.4 % of the implied μ. "reachable" is what endless runs could prove on the table, "by answers"
+and "by choices" its two parts (μ² adds up).
 """
 
 from __future__ import annotations

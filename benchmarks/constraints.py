@@ -2,9 +2,9 @@
 
     python benchmarks/constraints.py [--seeds 2] [--out benchmarks/results/constraints.md]
 
-Three tables: the made hospital, Adult and Bank (`KAGEMUSHA_DATA`, docs/data.md), at four budgets. Rules are such as anybody knows
-without the data. Both sides have the same columns, bins and noise; the error is the mean over all pairs of columns of the L1 distance between
-real and synthetic shares of codes.
+Three tables: the made hospital, Adult and Bank (`KAGEMUSHA_DATA`, docs/data.md), at four budgets. Rules are such as
+anybody knows without the data. Both sides have the same columns, bins and noise; the error is the mean over all pairs
+of columns of the L1 distance between real and synthetic shares of codes.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def main() -> None:
                 runs = np.array([compare(case, epsilon, seed) for seed in range(given.seeds)])
                 with_rules, without = runs[:, 0].mean(), runs[:, 1].mean()
                 better, total = better + (with_rules <= without), total + 1
-                lines.append(f"| {case.name} | {epsilon:g} | {with_rules:.4f} | {without:.4f} | {with_rules / without:.3f} | "
+                lines.append(f"| {case.name} | {epsilon:g} | {with_rules:.4f} | {without:.4f} | "
+                    f"{with_rules / without:.3f} | "
                              f"{runs[:, 2].mean():,.0f} | {runs[:, 3].mean():,.0f} |")  # fmt: skip
                 print(lines[-1], flush=True)
     page = "\n".join([

@@ -2,8 +2,9 @@
 
     python benchmarks/ctgan_vs_rival.py --work DIR --epochs 30 --seeds 2
 
-Told: CPU seconds an epoch and for fitting the column transformers, and the accuracy on Adult's own test rows of a boosted tree
-trained on the generated rows. The package runs in an environment of its own below DIR, at its default settings.
+Told: CPU seconds an epoch and for fitting the column transformers, and the accuracy on Adult's own test rows of a
+boosted tree trained on the generated rows. The package runs in an environment of its own below DIR, at its default
+settings.
 """
 
 from __future__ import annotations
@@ -74,10 +75,10 @@ def main() -> None:
     lines = [
         "# CTGAN against the `ctgan` package",
         "",
-        f"`python benchmarks/ctgan_vs_rival.py --epochs {choices.epochs} --seeds {choices.seeds}`. Adult, {len(train):,} complete training "
-        "rows, 15 columns, both at the paper's settings (batch 500, packs of 10, two layers of 256), one after the other on the same "
-        "machine. CPU seconds of the whole process; accuracy of a boosted tree trained on the rows, on Adult's test rows "
-        f"(trained on people: {real:.4f}).",
+        f"`python benchmarks/ctgan_vs_rival.py --epochs {choices.epochs} --seeds {choices.seeds}`. Adult, "
+        f"{len(train):,} complete training rows, 15 columns, both at the paper's settings (batch 500, packs of 10, two "
+        "layers of 256), one after the other on the same machine. CPU seconds of the whole process; accuracy of a "
+        f"boosted tree trained on the rows, on Adult's test rows (trained on people: {real:.4f}).",
         "",
         "| | transformers, CPU s | an epoch, CPU s | whole fit, wall s | accuracy |",
         "| --- | --- | --- | --- | --- |",
@@ -88,11 +89,13 @@ def main() -> None:
         means[name] = mean
         scores = ", ".join(f"{run['accuracy']:.4f}" for run in runs)
         lines.append(
-            f"| {name} | {mean['transform']:.2f} | {mean['epoch']:.2f} | {mean['wall']:.0f} | {mean['accuracy']:.4f} ({scores}) |"
+            f"| {name} | {mean['transform']:.2f} | {mean['epoch']:.2f} | {mean['wall']:.0f} | {mean['accuracy']:.4f} "
+            f"({scores}) |"
         )
     ours, theirs = means["Kagemusha"], means["ctgan"]
     lines += [
-        f"| ratio | {theirs['transform'] / ours['transform']:.1f} × | {theirs['epoch'] / ours['epoch']:.1f} × | {theirs['wall'] / ours['wall']:.1f} × | |",
+        f"| ratio | {theirs['transform'] / ours['transform']:.1f} × | {theirs['epoch'] / ours['epoch']:.1f} × | "
+        f"{theirs['wall'] / ours['wall']:.1f} × | |",
         "",
     ]
     (HERE / "results/ctgan.md").write_text("\n".join(lines))

@@ -2,8 +2,8 @@
 
     python benchmarks/epsilon_for_error.py [--out benchmarks/results/epsilon_for_error.md]
 
-Ten tables; five random pairs each; the wanted error is 5 %, or 10 % where that is out of reach. Two stand-ins: one made up from the schema, and a
-model of the table released before at ε = 0.5. Error at the solved ε: mean of three runs.
+Ten tables; five random pairs each; the wanted error is 5 %, or 10 % where that is out of reach. Two stand-ins: one made
+up from the schema, and a model of the table released before at ε = 0.5. Error at the solved ε: mean of three runs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def report(lines: list[tuple[str, str, float, float, float]]) -> str:
         what: [abs(error / wanted - 1) <= 0.2 for _, w, wanted, _, error in lines if w == what]
         for what in ("made up", "released before")
     }
-    text = f"# Which ε for a wanted error?\n\n{(__doc__ or '').split(chr(10) * 2, 2)[2].strip()}\n\nWithin 20 % of the wanted error: "
+    text = (
+        f"# Which ε for a wanted error?\n\n{(__doc__ or '').split(chr(10) * 2, 2)[2].strip()}\n\nWithin 20 % of "
+        f"the wanted error: "
+    )
     text += "; ".join(f"stand-in {what}: {sum(found)} of {len(found)}" for what, found in right.items()) + ".\n\n"
     text += "| table | stand-in | wanted | ε | error | error / wanted |\n| --- | --- | --- | --- | --- | --- |\n"
     return text + "".join(f"| {n} | {s} | {w:g} | {e:g} | {x:.4f} | {x / w:.2f} |\n" for n, s, w, e, x in lines)

@@ -49,9 +49,9 @@ def main() -> None:
     lines = [
         "# Kage against our own AIM",
         "",
-        f"`python benchmarks/flagship.py --seeds {seeds}` on {os.cpu_count()} cores, load {load:.1f} at the start. One process, "
-        "compiled before; CPU and wall seconds are those of the fit. δ = 1e-9, add-remove, simulated noise, error of generated "
-        f"rows: 1-way / 2-way / 3-way. {seeds} runs each, one where ε ≥ 100.",
+        f"`python benchmarks/flagship.py --seeds {seeds}` on {os.cpu_count()} cores, load {load:.1f} at the start. One "
+        "process, compiled before; CPU and wall seconds are those of the fit. δ = 1e-9, add-remove, simulated noise, "
+        f"error of generated rows: 1-way / 2-way / 3-way. {seeds} runs each, one where ε ≥ 100.",
         "",
         "| table | ε | kage | CPU s | aim | CPU s | aim ÷ kage: CPU | wall | 2-way | 3-way |",
         "|" + " --- |" * 10,

@@ -2,8 +2,8 @@
 
     python benchmarks/gaussian_rows.py
 
-Adult's six numbers, and the same rows forty times over as a table forty times as large (what a larger table of such people
-would be). Noise is simulated. Writes benchmarks/results/gaussian_rows.md.
+Adult's six numbers, and the same rows forty times over as a table forty times as large (what a larger table of such
+people would be). Noise is simulated. Writes benchmarks/results/gaussian_rows.md.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def judged(real: np.ndarray, double: np.ndarray) -> tuple[float, float]:
 def main() -> None:
     lines = [
         "# `gaussian-rows` beside `gaussian`",
-        f"Made by `python benchmarks/gaussian_rows.py`, version {__version__}: Adult's six numbers, δ = {DELTA:g}, add-remove, {ROWS:,} rows "
-        f"sampled, {SEEDS} seeds, mean ± standard error. “noise” is the multiplier on mean and covariance beside the draws.",
+        f"Made by `python benchmarks/gaussian_rows.py`, version {__version__}: Adult's six numbers, δ = {DELTA:g}, "
+        f"add-remove, {ROWS:,} rows sampled, {SEEDS} seeds, mean ± standard error. “noise” is the multiplier on mean "
+        "and covariance beside the draws.",
         "| records | ε | method | noise | distance of columns | difference of correlations |",
         "| --- | --- | --- | --- | --- | --- |",
     ]

@@ -2,9 +2,9 @@
 
     python benchmarks/hospital_doubles.py [--epsilon 3] [--rows 1000000] [--out benchmarks/results/hospital.json]
 
-*Before* is what the draft of a schema gave: dates cut into bins each by itself, the laboratory value and the codes dropped or
-plain, no rules. Both are judged by what a person sees: rules broken, lengths of stay, values lost and invented, and a learner
-that tells doubles from people by raw values.
+*Before* is what the draft of a schema gave: dates cut into bins each by itself, the laboratory value and the codes
+dropped or plain, no rules. Both are judged by what a person sees: rules broken, lengths of stay, values lost and
+invented, and a learner that tells doubles from people by raw values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Do the publishable intervals hold the true error? Every column and pair of real and made tables, by method, ε and seed.
+"""Do the publishable intervals hold the true error? Columns and pairs of real and constructed tables, by method and ε.
 
     KAGEMUSHA_DATA=… python benchmarks/interval_coverage.py [--seeds 2]
 
@@ -95,10 +95,12 @@ def _page(rows: list[Any]) -> str:
     sets = {name for name, *_ in rows}
     text = [
         "# Coverage of the publishable intervals\n",
-        f"`python benchmarks/interval_coverage.py`: {', '.join(sorted(sets))}; every column and every pair; the truth is the error of a",
+        f"`python benchmarks/interval_coverage.py`: {', '.join(sorted(sets))}; every column and every pair; the truth "
+        f"is the error of a",
         "table of doubles against the real table. Nominal level 90 %.\n",
         f"**{100 * np.mean(held):.1f} % of {len(rows):,} (data set, method, ε, seed, marginal) cases are inside.** "
-        f"Intervals of a release take {np.median([r[-1] for r in rows]):.1f} s (median), {max(r[-1] for r in rows):.1f} s at most.\n",
+        f"Intervals of a release take {np.median([r[-1] for r in rows]):.1f} s (median), "
+        f"{max(r[-1] for r in rows):.1f} s at most.\n",
         *_table("method", lambda r: r[1], rows),
         *_table("ε", lambda r: f"{r[2]:g}", rows),
         *_table("data set", lambda r: r[0], rows),
@@ -127,8 +129,9 @@ def _table(name: str, key: Any, rows: list[Any]) -> list[str]:
     for group, own in groups.items():
         low, high, error = np.array([(r[4].low, r[4].high, r[5]) for r in own]).T
         text.append(
-            f"| {group} | {len(own)} | {100 * np.mean((low <= error) & (error <= high)):.1f} % | {100 * np.mean(error < low):.1f} % "
-            f"| {100 * np.mean(error > high):.1f} % | {np.median(error):.4f} | {np.median(low):.4f} … {np.median(high):.4f} |"
+            f"| {group} | {len(own)} | {100 * np.mean((low <= error) & (error <= high)):.1f} % | "
+            f"{100 * np.mean(error < low):.1f} % | {100 * np.mean(error > high):.1f} % | {np.median(error):.4f} | "
+            f"{np.median(low):.4f} … {np.median(high):.4f} |"
         )
     return [*text, ""]
 

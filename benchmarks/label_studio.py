@@ -1,9 +1,11 @@
-"""Our export in a real Label Studio, and back: tasks go in, a second person labels there, and what it exports comes back as labels.
+"""Our export in a real Label Studio, and back.
 
-    python -m venv /tmp/label-studio && /tmp/label-studio/bin/pip install label-studio      # a place of its own: it pins much
-    python benchmarks/label_studio.py /tmp/label-studio/bin/label-studio
+Tasks go in, a second person labels there, and what it exports comes back as labels. python -m venv /tmp/label-studio &&
+/tmp/label-studio/bin/pip install label-studio      # a place of its own: it pins much python benchmarks/label_studio.py
+/tmp/label-studio/bin/label-studio
 
-Starts a server on this machine with a database in a temporary folder, talks to its HTTP interface, prints and writes what happened.
+Starts a server on this machine with a database in a temporary folder, talks to its HTTP interface, prints and writes
+what happened.
 """
 
 from __future__ import annotations
@@ -146,7 +148,8 @@ def main() -> None:
     lines = [
         "# Label Studio, there and back",
         "",
-        f"`python benchmarks/label_studio.py …/label-studio`, Label Studio {version} from PyPI, its HTTP interface, its own SQLite database.",
+        f"`python benchmarks/label_studio.py …/label-studio`, Label Studio {version} from PyPI, its HTTP interface, "
+        f"its own SQLite database.",
         "",
         "| | |",
         "| --- | --- |",
@@ -155,7 +158,8 @@ def main() -> None:
         f"| labelled there, by {', '.join(sorted(there))} | {labelled} |",
         f"| new labels in the project after importing its export | {new} |",
         f"| new labels after importing it once more | {again} |",
-        f"| labels in an empty project after importing it | {everything}, Ada's three under her name: {'yes' if kept else 'no'} |",
+        f"| labels in an empty project after importing it | {everything}, Ada's three under her name: "
+        f"{'yes' if kept else 'no'} |",
         f"| verdict | {'everything came back' if ok else 'SOMETHING WAS LOST'} |",
         "",
     ]

@@ -2,7 +2,8 @@
 
     python benchmarks/nigao.py --runs 3
 
-(ε, δ) = (1, 1e-5), simulated noise, as many doubles as people (at most 20,000), scores as in `kagemusha reproduce p3gm`.
+(ε, δ) = (1, 1e-5), simulated noise, as many doubles as people (at most 20,000), scores as in `kagemusha reproduce
+p3gm`.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def main() -> None:
     lines = [
         "# Nigao on the P3GM paper's data",
         "",
-        f"`python benchmarks/nigao.py --runs {choices.runs}`: (1, 10⁻⁵), simulated noise, at most {MOST:,} doubles. Pictures: accuracy of an MLP "
-        "after two passes; tables: AUROC / AUPRC, mean of four classifiers, fold 1 of 10. "
+        f"`python benchmarks/nigao.py --runs {choices.runs}`: (1, 10⁻⁵), simulated noise, at most {MOST:,} doubles. "
+        "Pictures: accuracy of an MLP after two passes; tables: AUROC / AUPRC, mean of four classifiers, fold 1 of 10. "
         "CPU seconds are those of a fit.",
         "",
         "| data | the paper's P3GM | nigao (runs) | nigao, CPU s | p3gm, CPU s | ratio |",

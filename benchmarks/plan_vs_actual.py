@@ -2,7 +2,8 @@
 
     python benchmarks/plan_vs_actual.py [TABLE…] [--out benchmarks/results/plan.md]
 
-Model and constants of the forecast were set on the tables marked *set*; the others were added afterwards and looked at only to report.
+Model and constants of the forecast were set on the tables marked *set*; the others were added afterwards and looked at
+only to report.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def ruled(rows: int, sizes: list[int], seed: int) -> tuple[np.ndarray, list[int]
 
 RULES = {"120k x 9, rules": ("c1 <= c3", "c3 <= c5", "c0 = 0 implies c2 = 0")}
 
-# The forecast was made anew with all tables marked *set* in sight; those marked *told* were added afterwards, and nothing was set on them.
+# The forecast was made anew with all tables marked *set* in sight; those marked *told* were added afterwards, and
+# nothing was set on them.
 TABLES = {
     "adult": (REAL["adult"], "set"),
     "adult-wide": (REAL["adult-wide"], "set"),
@@ -197,11 +199,12 @@ def report(lines: list[tuple[str, str, float, float, float, float]]) -> str:
     time, memory = [line[2] / line[3] for line in lines], [line[4] / line[5] for line in lines]
     head = (
         "# What `plan` says, and what `synth` takes\n\n"
-        f"CPU seconds and peak memory of a process of its own, kage at ε = 1, load {os.getloadavg()[0]:.1f} (`benchmarks/plan_vs_actual.py`). "
+        f"CPU seconds and peak memory of a process of its own, kage at ε = 1, load {os.getloadavg()[0]:.1f} "
+        f"(`benchmarks/plan_vs_actual.py`). "
         "Constants were set on the tables marked *set* and looked at on the others.\n\n"
-        f"Time: planned / taken has the median {median(time):.2f}, from {min(time):.2f} to {max(time):.2f}; below what was taken on "
-        f"{sum(r < 1 for r in time)} of {len(lines)}. Memory: median {median(memory):.2f}, from {min(memory):.2f} to {max(memory):.2f}; below on "
-        f"{sum(r < 1 for r in memory)}.\n\n"
+        f"Time: planned / taken has the median {median(time):.2f}, from {min(time):.2f} to {max(time):.2f}; below what "
+        f"was taken on {sum(r < 1 for r in time)} of {len(lines)}. Memory: median {median(memory):.2f}, from "
+        f"{min(memory):.2f} to {max(memory):.2f}; below on {sum(r < 1 for r in memory)}.\n\n"
         "| table | | planned s | taken s | planned MB | taken MB |\n| --- | --- | --- | --- | --- | --- |\n"
     )
     return head + "".join(

@@ -1,9 +1,9 @@
-"""AIM three times on one small table: as the paper prints it, ours, and its authors' own on mbi. Same table, (ε, δ) and run.
+"""AIM three times on one small table: as the paper prints it, ours, and its authors' own on mbi.
 
-    MBI_MECHANISMS=…/mbi/mechanisms python benchmarks/printed_aim.py --work /tmp/rivals
+Same table, (ε, δ) and run. MBI_MECHANISMS=…/mbi/mechanisms python benchmarks/printed_aim.py --work /tmp/rivals
 
-MBI_MECHANISMS is the folder of that name in mbi's repository. Every job is a process of its own, its CPU time whole (imports and
-compilation included). Writes benchmarks/results/printed_aim.md.
+MBI_MECHANISMS is the folder of that name in mbi's repository. Every job is a process of its own, its CPU time whole
+(imports and compilation included). Writes benchmarks/results/printed_aim.md.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ def main() -> None:
     chosen.work.mkdir(parents=True, exist_ok=True)
     lines = [
         "# AIM as printed, ours, and its authors' own",
-        "Made by `python benchmarks/printed_aim.py`: five small columns of Adult (30,162 rows), W(2), ε = 1, δ = 10⁻⁹, add-remove, "
-        f"{chosen.seeds} runs each, mean ± sd. CPU seconds are those of the whole process; ours draw exact noise and keep a ledger, mbi's noise is "
-        "floating-point. mbi's package on PyPI holds no AIM: its authors' file was taken from their repository (a92f266), without its command "
-        "line and with one argument renamed for mbi 2.0.0.",
+        "Made by `python benchmarks/printed_aim.py`: five small columns of Adult (30,162 rows), W(2), ε = 1, δ = 10⁻⁹, "
+        f"add-remove, {chosen.seeds} runs each, mean ± sd. CPU seconds are those of the whole process; ours draw exact "
+        "noise and keep a ledger, mbi's noise is floating-point. mbi's package on PyPI holds no AIM: its authors' file "
+        "was taken from their repository (a92f266), without its command line and with one argument renamed for mbi "
+        "2.0.0.",
         "| | 1-way | 2-way | 3-way | CPU s | ratio to ours |",
         "| --- | --- | --- | --- | --- | --- |",
     ]

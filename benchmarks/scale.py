@@ -4,8 +4,8 @@
     python benchmarks/scale.py columns --out benchmarks/results/scale-columns.json
     python benchmarks/scale.py hand --rows 1e8          # counting against hand-written queries, in one run
 
-Exponents are slopes of log seconds (or megabytes) against log size, by least squares over the upper half of the sizes, where
-fixed costs no longer hide the growth.
+Exponents are slopes of log seconds (or megabytes) against log size, by least squares over the upper half of the sizes,
+where fixed costs no longer hide the growth.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ def hand(path: Path, columns: int) -> dict[str, float]:
     with duckdb.connect(config={"memory_limit": "1GB"}) as connection:
         connection.execute("SET enable_progress_bar = false")
         sets = ", ".join(f"({a}, {b})" for a, b in pairs)
-        query = f"SELECT grouping({', '.join(names)}), {', '.join(names)}, count(*) FROM ({base}) GROUP BY GROUPING SETS ({sets})"
+        query = (
+            f"SELECT grouping({', '.join(names)}), {', '.join(names)}, count(*) FROM ({base}) GROUP BY GROUPING "
+            f"SETS ({sets})"
+        )
         rows = timed("one GROUPING SETS query", lambda: connection.execute(query).fetchall())
         timed(
             "one query a pair",
@@ -159,7 +162,10 @@ def main() -> None:
             if given.what == "hand":
                 print(json.dumps(hand(path, given.columns)))
                 return
-            child = "import json, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]); import scale; print(json.dumps(scale.measure(Path(sys.argv[1]), int(sys.argv[2]))))"
+            child = (
+                "import json, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]); import scale; "
+                "print(json.dumps(scale.measure(Path(sys.argv[1]), int(sys.argv[2]))))"
+            )
             arguments = [sys.executable, "-c", child, str(path), str(given.columns), str(Path(__file__).parent)]
             done = subprocess.run(arguments, check=True, capture_output=True, text=True)
             print(done.stdout.strip())

@@ -6,8 +6,7 @@ from datetime import date, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from kagemusha.columns.label import text_of
-from kagemusha.columns.spelling import NOT_A_NUMBER, canonical
+from kagemusha.columns.label import NOT_A_NUMBER, canonical, text_of
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real
 
 HOSTILE_TEXTS = [

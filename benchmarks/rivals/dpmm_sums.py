@@ -1,7 +1,7 @@
 """The sums of dpmm's inference regrouped: what it computes stays the same up to rounding, in a fifth of the time.
 
-At ε = 10 its AIM takes hours, so its error there could not be seen. Its settings and its algorithm are untouched here; three
-functions get the same results with fewer walks over large tables. Time measured with them is not dpmm's own.
+At ε = 10 its AIM takes hours, so its error there could not be seen. Its settings and its algorithm are untouched here;
+three functions get the same results with fewer walks over large tables. Time measured with them is not dpmm's own.
 """
 
 import numpy as np
@@ -10,7 +10,10 @@ from dpmm.models.base.mbi import CliqueVector, Factor, FactoredInference
 
 
 def _walk(table, attrs, items):
-    """Loss and gradient of the measurements that lie inside a table; what several leave out is summed out once for all."""
+    """Loss and gradient of the measurements that lie inside a table.
+
+    What several leave out is summed out once for all.
+    """
     loss, gradient = 0.0, np.zeros(table.shape)
     rest = []
     for item in items:

@@ -69,7 +69,8 @@ def drawing(points: Sequence[Point]) -> str:
         filled = colour if p.half == "test" else "none"
         words = f"{p.table}, ε = {p.epsilon}: predicted {p.predicted:.4f}, actual {p.actual:.4f}"
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{filled}" stroke="{colour}" stroke-width="1.5"><title>{words}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{filled}" stroke="{colour}" '
+            f'stroke-width="1.5"><title>{words}</title></circle>'
         )
     for i, epsilon in enumerate(("0.1", "1", "10")):
         parts.append(text(LEFT + 12, TOP + 18 + 15 * i, f"● ε = {epsilon}", fill=colours["train", epsilon]))

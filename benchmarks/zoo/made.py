@@ -43,7 +43,10 @@ def grid(*, rows: int, side: int, codes: int, seed: int, other: int | None = Non
 
 
 def factors(*, rows: int, columns: int, codes: int, hidden: int, seed: int, spikes: int = 0) -> Made:
-    """Ordered: a few hidden factors move all columns, so every pair depends; with `spikes`, half of some columns is one code."""
+    """Ordered: a few hidden factors move all columns, so every pair depends.
+
+    With `spikes`, half of some columns is one code.
+    """
     rng = np.random.default_rng(seed)
     cause = rng.normal(size=(rows, hidden)).astype(np.float32)
     out = np.empty((rows, columns), dtype=np.int32)
@@ -60,7 +63,7 @@ def factors(*, rows: int, columns: int, codes: int, hidden: int, seed: int, spik
 
 
 def near_functional(*, rows: int, wide: int, narrow: int, seed: int) -> Made:
-    """Wide ordered columns (90 to 110 codes) that all but determine each other, as times and amounts do, beside narrow ones."""
+    """Wide ordered columns (90 to 110 codes) that all but determine each other, as times do, beside narrow ones."""
     rng = np.random.default_rng(seed)
     clock = rng.beta(2, 3, rows)
     columns, sizes, ordered = [], [], []

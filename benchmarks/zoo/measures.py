@@ -49,7 +49,7 @@ def errors(real: np.ndarray, double: np.ndarray, sizes: Sequence[int]) -> list[f
 
 
 def auc(train: np.ndarray, test: np.ndarray, target: int, ordered: Sequence[bool]) -> float:
-    """Area under the curve of boosted trees trained on generated rows, for the target's most frequent real code against the others."""
+    """Area under the curve of boosted trees trained on generated rows, for the target's most frequent real code."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import roc_auc_score
 

@@ -2,7 +2,8 @@
 
     python benchmarks/zoo/report.py
 
-A table and ε count where kage and at least one other method have a line. Ratios are kage's mean over the best other mean.
+A table and ε count where kage and at least one other method have a line. Ratios are kage's mean over the best other
+mean.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def _against_aim(found: Means, keys: list[tuple[str, str]]) -> list[str]:
             continue
         ratios = np.array([kage["one"] / aim["one"] for kage, aim in both])
         sentence = (
-            f"One-way error over AIM's ({half}): at most 1.1 on {np.mean(ratios <= 1.1):.0%} of {len(ratios)}, worst {ratios.max():.2f}, "
-            f"geometric mean {math.exp(np.log(ratios).mean()):.2f}."
+            f"One-way error over AIM's ({half}): at most 1.1 on {np.mean(ratios <= 1.1):.0%} of {len(ratios)}, worst "
+            f"{ratios.max():.2f}, geometric mean {math.exp(np.log(ratios).mean()):.2f}."
         )
         aucs = np.array([(kage["auc"], aim["auc"]) for kage, aim in both if "auc" in kage and "auc" in aim])
         if len(aucs):
@@ -104,7 +105,8 @@ def _calibration(found: Means, keys: list[tuple[str, str]]) -> list[str]:
     return [
         "## What kage expects of its pairs",
         "",
-        "When it chooses what to measure, kage predicts the mean error of all pairs from released numbers alone (`Model.expected`).",
+        "When it chooses what to measure, kage predicts the mean error of all pairs from released numbers alone "
+        "(`Model.expected`).",
         "",
         *summary(points),
         "",
@@ -126,17 +128,21 @@ def main() -> None:
     page = [
         "# The zoo",
         "",
-        "`python benchmarks/zoo/run.py`, then `python benchmarks/zoo/report.py`. δ = 1e-9, add-remove, simulated noise, mean L1 error of "
-        "generated rows over all one-, two- and three-way tables (at most 1,000 pairs and 150 triples, the same for all methods). Ratios: "
-        "kage over the best of aim, aim-gdp, mst and privbayes, as far as they were run. Constants were set on the train half, but the test half was looked at between changes (docs/decisions/020). All lines: "
-        "[zoo.csv](zoo.csv).",
+        "`python benchmarks/zoo/run.py`, then `python benchmarks/zoo/report.py`. δ = 1e-9, add-remove, simulated "
+        "noise, mean L1 error of generated rows over all one-, two- and three-way tables (at most 1,000 pairs and 150 "
+        "triples, the same for all methods). Ratios: kage over the best of aim, aim-gdp, mst and privbayes, as far as "
+        "they were run. Constants were set on the train half, but the test half was looked at between changes "
+        "(docs/decisions/020). All lines: [zoo.csv](zoo.csv).",
         "",
         *_summary(found, keys),
         "",
         *_against_aim(found, keys),
         *_calibration(found, keys),
     ]  # fmt: skip
-    head = "| table | ε | runs | 1-way | 2-way | 3-way | 1-way ÷ aim's | ÷ 1-way | ÷ 2-way | ÷ 3-way | AUC | aim's | fit CPU s | aim's | sampling | MB | planned s |"
+    head = (
+        "| table | ε | runs | 1-way | 2-way | 3-way | 1-way ÷ aim's | ÷ 1-way | ÷ 2-way | ÷ 3-way | AUC | aim's | "
+        "fit CPU s | aim's | sampling | MB | planned s |"
+    )
     for half in ("test", "train"):
         page += [f"## {half}", "", head, "|" + " --- |" * 17]
         page += [

@@ -2,9 +2,9 @@
 
     python benchmarks/zoo/run.py [--half train] [--tables a,b] [--methods kage,aim] [--epsilons 0.1,1,10] [--seeds 3]
 
-Each run is a process of its own with a limit of CPU seconds; its line goes into benchmarks/results/zoo.csv and is not made again
-(--fresh kage forgets that method's lines first). Noise is simulated from the seed, δ = 1e-9, add-remove. A method that
-passes the limit at a table and ε is not run there again. `report.py` turns the lines into a page.
+Each run is a process of its own with a limit of CPU seconds; its line goes into benchmarks/results/zoo.csv and is not
+made again (--fresh kage forgets that method's lines first). Noise is simulated from the seed, δ = 1e-9, add-remove. A
+method that passes the limit at a table and ε is not run there again. `report.py` turns the lines into a page.
 """
 
 from __future__ import annotations

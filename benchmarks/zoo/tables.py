@@ -42,7 +42,10 @@ FEW = 40
 
 
 def encode(frame: pd.DataFrame, *, bins: int = 32, target: str | None = None) -> Table:
-    """Numbers in equal bins between their 0.5 and 99.5 percentiles, labels as they are; what is missing has a code of its own."""
+    """Numbers in equal bins between their 0.5 and 99.5 percentiles, labels as they are.
+
+    What is missing has a code of its own.
+    """
     codes, sizes, ordered = [], [], []
     for name in frame:
         column = frame[name]

@@ -1,4 +1,4 @@
-"""The array types that pass between rooms, and the one product of vectors that is the same on every machine."""
+"""The array types that pass between rooms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,3 @@ FloatArray = NDArray[np.float64]
 
 Codes = NDArray[Any]
 """Codes in the smallest integer type that holds them."""
-
-
-def dot(a: FloatArray, b: FloatArray) -> float:
-    """The inner product, in one thread: BLAS shares long ones out, which changes digits and crawls on busy cores."""
-    return float(np.einsum("i,i", a, b))

@@ -22,7 +22,10 @@ Task = TypeVar("Task")
 def on_cluster(
     scheduler: str, work: Callable[[Any, Task], Done], shared: Any, tasks: Sequence[Task], *, kept: str
 ) -> Iterator[Done]:
-    """What `work(shared, task)` gives, in the order in which tasks are done; `kept` says what survives where workers do not."""
+    """What `work(shared, task)` gives, in the order in which tasks are done.
+
+    `kept` says what survives where workers do not.
+    """
     distributed = need("distributed", "cluster")
     try:
         client = distributed.Client(scheduler, timeout=PATIENCE)

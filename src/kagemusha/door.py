@@ -1,7 +1,7 @@
 """The front door: what people try first in Python, in the forms they try it in.
 
-A method may be its name, a budget a number, a schema the path of its file. Everything becomes an `Order` (see `making`), as on the
-command line, and is held to the same checks before anything is spent.
+A method may be its name, a budget a number, a schema the path of its file. Everything becomes an `Order` (see
+`making`), as on the command line, and is held to the same checks before anything is spent.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def fit(
     """Fit a method to a private table within a budget: `fit("kage", table, 1.0, schema="patients.toml")`.
 
     `method` is a name (see `names()`) or what `create(name, option=…)` makes. `budget` is an ε, with δ = 1e-9 under
-    add-remove adjacency, or a `Budget` that says all three. `table` is a frame, a path or a source; `schema` a schema or the path of
-    its file. The rest is as in `synthesizers.fit`: with a `ledger` the release is paid for durably, `cap` is the most ε that
-    all releases of the data set may cost together if nobody set that before, `simulation` is a seed for experiments, and a
-    `seed` for a release is refused. Without a `method` (None) the schema decides.
+    add-remove adjacency, or a `Budget` that says all three. `table` is a frame, a path or a source; `schema` a schema
+    or the path of its file. The rest is as in `synthesizers.fit`: with a `ledger` the release is paid for durably,
+    `cap` is the most ε that all releases of the data set may cost together if nobody set that before, `simulation` is a
+    seed for experiments, and a `seed` for a release is refused. Without a `method` (None) the schema decides.
     """
     _refuse_seed(seed)
     order = Order(
@@ -91,11 +91,12 @@ def synthesize(
     progress: Progress = silent,
     seed: None = None,
 ) -> Any:
-    """A table of doubles, in the library the private table came in: `synthesize(table, epsilon=1, schema="people.toml")`.
+    """A table of doubles, in the library the private table came in.
 
-    Where the certificate is wanted too, `fit` gives the model that carries it, and `publish` writes everything that
-    may be handed out. The arguments are those of `fit`; `rows` is the number of doubles (by default about as many as
-    people). Without a `method` the schema decides, as `suited` tells: nigao for pictures and tables of many numbers, else kage.
+    `synthesize(table, epsilon=1, schema="people.toml")`. Where the certificate is wanted too, `fit` gives the model
+    that carries it, and `publish` writes everything that may be handed out. The arguments are those of `fit`; `rows` is
+    the number of doubles (by default about as many as people). Without a `method` the schema decides, as `suited`
+    tells: nigao for pictures and tables of many numbers, else kage.
     """
     _refuse_seed(seed)
     order = Order(
@@ -131,8 +132,8 @@ def publish(
 ) -> Certificate:
     """Write the release folder: doubles (csv or parquet), certificate, quality statement, schema and model.
 
-    The release is whole, and its certificate in the `ledger`, before the quality statement is worked out; then that is added to it.
-    Whatever stops the second half leaves a valid release without those pages.
+    The release is whole, and its certificate in the `ledger`, before the quality statement is worked out; then that is
+    added to it. Whatever stops the second half leaves a valid release without those pages.
 
     Returns the certificate bound to these files. The `ledger` of the fit then remembers which certificate went out, so
     that `verify --ledger` can tell it from another. `replace` lets it take the place of an earlier release. `sign` is a
@@ -149,7 +150,8 @@ def publish(
 def load(path: str | PathLike[str]) -> Model:
     """A model from its file, or from a release folder: there its certificate is the one bound to the released files.
 
-    Executes nothing. A file that is no model is a DataError; a folder whose model is not the certified one a VerifyError.
+    Executes nothing. A file that is no model is a DataError; a folder whose model is not the certified one a
+    VerifyError.
     """
     where = Path(path)
     if not where.is_dir():
@@ -172,7 +174,8 @@ def verify(
     """Every check on a certificate file, or on the release folder that holds it; without the data.
 
     With `key` (a public key file) or `trusted` (a list of trusted keys) it must be signed by one of them: the check
-    "signer" says so. A key that the list in the configuration folder revokes vouches for nothing, here as on the command line.
+    "signer" says so. A key that the list in the configuration folder revokes vouches for nothing, here as on the
+    command line.
     """
     demanded = key is not None or trusted is not None
     trust = Trust.of(None if key is None else Path(key), None if trusted is None else Path(trusted))

@@ -53,8 +53,10 @@ def test_label_studio_gets_what_waits_for_a_label_too(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[1]", '[{"data": {}, "annotations": [{"result": [{"type": "choices", "value": {"choices": ["no"]}}]}]}]',
-     "3", '{"labels": [1]}', "a,b\n1,2\n", "task,round,who,answer,stands,settles\n1,1\n", "\x00", '{"labels": {"a": 1}}',
+    ["", "{}", "[1]", '[{"data": {}, "annotations": [{"result": [{"type": "choices", "value": {"choices": '
+        '["no"]}}]}]}]',
+     "3", '{"labels": [1]}', "a,b\n1,2\n", "task,round,who,answer,stands,settles\n1,1\n", "\x00", '{"labels": {"a": '
+         '1}}',
      "task,round,who,answer,stands,settles\nx,1,Ada,no,no,\n"],
 )  # fmt: skip
 def test_other_files_are_no_labels(store: Store, text: str) -> None:

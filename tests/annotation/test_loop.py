@@ -142,7 +142,10 @@ class Stopped(Exception):
 
 
 def test_stopped_and_started_again_it_pays_and_asks_nothing_twice(tmp_path: Path) -> None:
-    """The first run is stopped in the middle; the second gets every earlier answer from the ledger and every label from the store."""
+    """The first run is stopped in the middle.
+
+    The second gets every earlier answer from the ledger and every label from the store.
+    """
     write_table(table(), tmp_path / "people.csv")
     chosen, store = project(tmp_path / "labels", labels=24)
     stop = threading.Event()
@@ -187,7 +190,10 @@ def test_people_who_are_quicker_than_the_loop_do_not_stop_it(tmp_path: Path, loo
 
 
 def test_with_kage_a_restart_asks_for_the_same_although_labels_have_changed(tmp_path: Path) -> None:
-    """Costs follow labels here. What labels said is written down before it is used, so nothing is asked or paid anew."""
+    """Costs follow labels here.
+
+    What labels said is written down before it is used, so nothing is asked or paid anew.
+    """
     write_table(table(), tmp_path / "people.csv")
     chosen, store = project(tmp_path / "labels", labels=40, loop="kage", first=12)
     stop = threading.Event()

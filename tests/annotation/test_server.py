@@ -137,7 +137,8 @@ def test_a_body_that_breaks_off_is_no_error_of_ours(client: TestClient) -> None:
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     headers = {"host": HOST, "cookie": cookie, "x-csrf": client.headers["x-csrf"]}
     scope = {
-        "type": "http", "method": "POST", "path": "/api/next", "query_string": b"", "root_path": "", "http_version": "1.1",
+        "type": "http", "method": "POST", "path": "/api/next", "query_string": b"", "root_path": "",
+        "http_version": "1.1",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }  # fmt: skip
     asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""One record more or less moves weighted marginals by at most one record, exactly, on the path that scores real records."""
+"""One record more or less moves weighted marginals by at most one record, on the path that scores records."""
 
 from __future__ import annotations
 
@@ -188,7 +188,10 @@ def alone_and_together(judge: Network, vectors: np.ndarray) -> int:
 
 
 def test_the_lattice_is_what_makes_company_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same scoring path with sums in single precision, not rounded to the lattice: some record's votes hang on its batch."""
+    """The same scoring path with sums in single precision, not rounded to the lattice.
+
+    Some record's votes hang on its batch.
+    """
     rng = np.random.default_rng(0)
     sizes = [40, 257, 129, 2]
     layers = [(rng.normal(0, (2 / m) ** 0.5, (m, n)), rng.normal(0, 0.1, n)) for m, n in pairwise(sizes)]

@@ -132,7 +132,10 @@ def test_kage_is_documented_with_the_constants_it_has() -> None:
     assert [(name, value) for name, value in stated() if value not in actual.get(name, set())] == []
 
 
-NOUNS = r"(?:rows?|codes?|columns?|pairs?|records?|passes|pass|arrays?|axis|points?|transactions?|tables?|bytes?|files?|quer(?:y|ies)|lines?|states?|blocks?|runs?|scans?|matrices|cells?|numbers?|minutes?|times?|tries)"
+NOUNS = (
+    r"(?:rows?|codes?|columns?|pairs?|records?|passes|pass|arrays?|axis|points?|transactions?|tables?|bytes?|files?|"
+    r"quer(?:y|ies)|lines?|states?|blocks?|runs?|scans?|matrices|cells?|numbers?|minutes?|times?|tries)"
+)
 DIALECT = {
     "per": rf"\b(?:one|two|three|four|several|many|each|most) (?:\w+ )?{NOUNS} an? "
     r"(?:step|pass|pair|name|clique|person|unit|layer|round|run|label|scan|algorithm|method|dialect|axis|cell)\b",
@@ -140,7 +143,8 @@ DIALECT = {
     "for the n-th time": r"\bhow-manieth\b",
     "cannot be resumed": r"\bcannot be gone on\b",
     "said, shown, stated, reported": r"\btold\b(?!\*)",
-    "constructed, synthetic": r"\b(?:a|the|made-up|small|wide|of|on|and|30|60|100) made (?:tables?|trees?|columns?|ones?|hospital|grids?)\b|^(?:Made|made) (?:tables?|trees?|columns?|grids?)\b",
+    "constructed, synthetic": r"\b(?:a|the|made-up|small|wide|of|on|and|30|60|100) made "
+    r"(?:tables?|trees?|columns?|ones?|hospital|grids?)\b|^(?:Made|made) (?:tables?|trees?|columns?|grids?)\b",
     "so many that": r"\bso (?:many|few)(?: \w+)? that\b",
     "alone": r"\bby itself alone\b",
     "of which": r"\bof which\b[^.]*\bof them\b",

@@ -1,4 +1,7 @@
-"""A kind of column is one thing: what it does is a method of its class, and nobody else asks which kind a column has."""
+"""A kind of column is one thing.
+
+What it does is a method of its class, and nobody else asks which kind a column has.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from kagemusha import columns
 from kagemusha.columns.axis import Axis
 from kagemusha.columns.clock import Clock
 from kagemusha.columns.number import Number
-from kagemusha.columns.pushed_axis import PushedAxis
+from kagemusha.columns.pushed import PushedAxis
 
 SOURCE = Path(columns.__file__).parents[1]
 KINDS = {c.__name__ for c in vars(columns).values() if isinstance(c, type) and issubclass(c, columns.Column)}
@@ -20,7 +23,10 @@ MOST, FILES = 9, 6
 
 
 def asked(source: str) -> Iterator[ast.Call]:
-    """Where a source asks for the kind of a column: by isinstance, issubclass or type, by match, or by the word in `kind`."""
+    """Where a source asks for the kind of a column.
+
+    By isinstance, issubclass or type, by match, or by the word in `kind`.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
             named = {ast.unparse(part).rpartition(".")[2] for part in ast.walk(node.args[1])}

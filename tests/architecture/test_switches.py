@@ -1,4 +1,4 @@
-"""Switches that are left: on kinds of events, on accountings, on names of attributes. These numbers go down, never up."""
+"""Switches that are left: on kinds of events, on accountings, on names of attributes. These numbers never go up."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The walk of a release through the house: which modules a `synth` enters, in which order. `python tests/architecture/walk.py`.
+"""The walk of a release through the house: which modules a `synth` enters, in which order.
 
-A module counts once one of its functions is called, not when it is imported; a change of room is the first entry of a module
-in another room than the module entered before. The row's own way is the part that a row's values take: from the file to its codes,
-into counts or parts of sums.
+`python tests/architecture/walk.py`. A module counts once one of its functions is called, not when it is imported; a
+change of room is the first entry of a module in another room than the module entered before. The row's own way is the
+part that a row's values take: from the file to its codes, into counts or parts of sums.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def release(method: str, folder: Path) -> Walk:
     (folder / "t.toml").write_text(
         'version = 1\n[columns.sex]\nkind = "category"\ncategories = ["F", "M"]\nout_of_domain = "clip"\n'
         '[columns.ward]\nkind = "category"\ncategories = ["a", "b", "c"]\nout_of_domain = "clip"\n'
-        '[columns.age]\nkind = "integer"\nlower = 0\nupper = 99\nbins = 10\n[columns.stay]\nkind = "integer"\nlower = 0\nupper = 9\n'
+        '[columns.age]\nkind = "integer"\nlower = 0\nupper = 99\nbins = 10\n[columns.stay]\nkind = "integer"\nlower = '
+        "0\nupper = 9\n"
     )
 
     def synth(out: str) -> None:

@@ -1,7 +1,8 @@
-"""Distances and guesses against SDMetrics' where both mean the same. Anonymeter needs numpy < 2: see benchmarks/attack_agreement.py.
+"""Distances and guesses against SDMetrics' where both mean the same.
 
-SDMetrics adds up mismatches of labels and differences of numbers over their range; we take Euclidean distances. With labels and a single number
-both put rows in the same order, and each figure follows from the other: 2·mismatches + difference² against mismatches + difference.
+Anonymeter needs numpy < 2: see benchmarks/attack_agreement.py. SDMetrics adds up mismatches of labels and differences
+of numbers over their range; we take Euclidean distances. With labels and a single number both put rows in the same
+order, and each figure follows from the other: 2·mismatches + difference² against mismatches + difference.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def test_closest_record_is_sdmetrics_dcr() -> None:
 
 @pytest.mark.filterwarnings("ignore:A column-vector y", "ignore:X does not have valid feature names")  # theirs
 def test_guessing_by_nearest_doubles_is_sdmetrics_categorical_knn() -> None:
-    """Every target's known columns occur in five doubles, so that the five nearest are the same whatever ties elsewhere."""
+    """Every target's known columns occur in five doubles, so the five nearest are the same whatever ties."""
     from sdmetrics.single_table import CategoricalKNN
 
     rng = np.random.default_rng(2)

@@ -12,10 +12,9 @@ import pytest
 from kagemusha.attacks.audit import audit
 from kagemusha.attacks.risk import _Counts, _mu_together, proved
 from kagemusha.privacy.accountants import gdp_epsilon, zcdp_rho
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.release.release import Release
 from kagemusha.synthesizers import create
@@ -54,7 +53,10 @@ def _known_threshold(rng: np.random.Generator, mu: float) -> bool:
 
 
 def test_a_rare_leak_in_one_world_shows_in_the_error_rates_apart() -> None:
-    """One person in fifty is printed: together there are hardly more right answers, but there are no false alarms at all."""
+    """One person in fifty is printed.
+
+    Together there are hardly more right answers, but there are no false alarms at all.
+    """
     rng = np.random.default_rng(3)
     inside = np.where(rng.random(20_000) < 0.02, 100.0, rng.normal(0, 1, 20_000))
     found = proved(rng.normal(0, 1, 20_000), inside, delta=1e-6)
@@ -87,7 +89,10 @@ def test_losses_of_a_gaussian_mechanism_are_what_theory_says() -> None:
 
 
 def test_what_endless_runs_could_reach_is_never_more_than_was_promised() -> None:
-    """mst's answers carry all of its zCDP budget; aim spends a tenth of its own on choices, of which the person moves little."""
+    """mst's answers carry all of its zCDP budget.
+
+    Aim spends a tenth of its own on choices, of which the person moves little.
+    """
     rho = zcdp_rho(1.0, 1e-2)
     mst, aim = (audit(lambda name=name: create(name), BUDGET, runs=20) for name in ("mst", "aim"))  # type: ignore[misc]
     assert mst.reachable_mu == pytest.approx(math.sqrt(2 * rho), rel=1e-3)
@@ -135,7 +140,10 @@ def test_discovery_that_thresholds_too_quietly_is_caught() -> None:
 
 
 def test_a_method_that_promised_no_mu_breaks_none() -> None:
-    """Discrete Gaussian noise of σ = .45 is (8, 4.4e-5)-DP by zCDP; a continuous one of the same (ε, δ) would have less μ."""
+    """Discrete Gaussian noise of σ = .45 is (8, 4.4e-5)-DP by zCDP.
+
+    A continuous one of the same (ε, δ) would have less μ.
+    """
     found = audit(lambda: create("mst"), Budget(8.0, 1e-2), runs=1500, seed=11)
     assert found.found.mu > found.promised_mu, "the case that was called broken"
     assert not found.contradicted
@@ -169,7 +177,8 @@ def test_scores_that_trust_a_cut_are_caught() -> None:
 
 TINY_NETWORKS = {"hidden": 4, "rate": 0.5, "epochs": 2.0, "latent": 2}
 TINY_GAN = {"hidden": 4, "rate": 0.5, "epochs": 2.0, "noise": 2, "clip": 0.1, "counts": 0.02}
-"""A clip that the person reaches (the gradients of so small a critic are short), and nearly all of the budget in training."""
+"""A clip that the person reaches (the gradients of so small a critic are short), and nearly all of the budget in
+training."""
 
 
 def tiny(method: str) -> Synthesizer:
@@ -179,7 +188,7 @@ def tiny(method: str) -> Synthesizer:
 @pytest.mark.parametrize("method", ["p3gm", "dp-vae", "dp-ctgan", pytest.param("dp-gm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_promises_of_training_are_not_contradicted(method: str, rows: int) -> None:
-    """White box: every noisy sum and every noisy gradient in sight, against an attacker who knows everybody else's draws."""
+    """White box: all noisy sums and gradients in sight of an attacker who knows everybody else's draws."""
     pytest.importorskip("torch")
     budget = Budget(1.0, 1e-2, Adjacency.ADD_REMOVE, rows)
     found = audit(lambda: tiny(method), budget, runs=60)

@@ -15,9 +15,8 @@ from kagemusha.attacks.intervals import accuracy, p_value
 from kagemusha.attacks.runner import run
 from kagemusha.attacks.targets import choose
 from kagemusha.attacks.threat import COUNTING
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.synthesizers import create
 
 RULES = Rules(trainings=30, references=10, rows=60)
@@ -39,7 +38,10 @@ LEAKS = {
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_planted_leaks_are_found(name: str) -> None:
-    """At a false alarm rate of 5 %: in 19 of 20 games at least. The honest twin raises an alarm in 4 of 20 at most (binomial, 99.7 %)."""
+    """At a false alarm rate of 5 %: in 19 of 20 games at least.
+
+    The honest twin raises an alarm in 4 of 20 at most (binomial, 99.7 %).
+    """
     broken, honest, attack = LEAKS[name]
     # noise is slow: the domain's games are shorter
     rules = RULES if isinstance(broken, Drawn) else Rules(trainings=16, references=1, rows=60)
@@ -56,13 +58,19 @@ def held(games: int) -> int:
 
 
 def test_an_ideal_synthesizer_is_at_chance() -> None:
-    """It ignores the table, so intervals of 95 % hold one half; fewer than 17 of 20 would be one chance in a thousand."""
+    """It ignores the table, so intervals of 95 % hold one half.
+
+    Fewer than 17 of 20 would be one chance in a thousand.
+    """
     assert held(20) >= 17
 
 
 @pytest.mark.slow
 def test_an_ideal_synthesizer_is_at_chance_in_94_of_100_games() -> None:
-    """Over 400 games. Of 1,000 games 970 held it: with 40 trainings an exact interval of 95 % holds more. The first hundred held it 92 times."""
+    """Over 400 games. Of 1,000 games 970 held it: with 40 trainings an exact interval of 95 % holds more.
+
+    The first hundred held it 92 times.
+    """
     assert held(400) >= 0.94 * 400
 
 

@@ -19,14 +19,13 @@ from kagemusha.certificate.certificate import (
     canonical,
     scope,
 )
-from kagemusha.certificate.consequence import group_promise
 from kagemusha.certificate.inventory import PAGE as PAGE_NAME
-from kagemusha.certificate.page import fingerprint, render
+from kagemusha.certificate.page import fingerprint, group_promise, render
 from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, Fact, PrivacyUnit, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -36,8 +35,6 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
 )
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.query_record import Fact, QueryRecord
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import FirstMoments
 from kagemusha.schema import Category, Schema
 from kagemusha.schema.features import features_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from kagemusha.certificate.consequence import FALSE_POSITIVE_RATES, best_true_positive_rate, consequences, in_words
+from kagemusha.certificate.page import FALSE_POSITIVE_RATES, best_true_positive_rate, consequences, in_words
 from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_rho
 from kagemusha.privacy.budget import Budget
 

@@ -1,4 +1,7 @@
-"""A hostile certificate is answered within seconds and without filling the memory; old words and queries are closed lists."""
+"""A hostile certificate is answered within seconds and without filling the memory.
+
+Old words and queries are closed lists.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.certificate.verify import MOST_DELTA, _limits_check, verify
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.budget import Budget
+from kagemusha.files import StrangeFileError, parse_json
+from kagemusha.privacy.budget import Budget, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -27,9 +31,7 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
 )
 from kagemusha.privacy.query_kinds import KINDS
-from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.queries.query import ReadsMarginals, ReadsRecords
-from kagemusha.untrusted import StrangeFileError, parse_json
 
 COUNTS = QueryRecord.of("counts", {"columns": ("a",)}, "")
 GRADIENTS = QueryRecord.of("gradients", {"lattice": 2**20}, "")
@@ -192,6 +194,6 @@ def test_a_certificate_that_is_too_large_is_refused(tmp_path: Path, monkeypatch:
 
 
 def _limited(path: Path) -> bytes:
-    from kagemusha.untrusted import read_regular
+    from kagemusha.files import read_regular
 
     return read_regular(path, most=100)

@@ -15,7 +15,7 @@ from command import Done, Run
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.page import render
 from kagemusha.cli.output import fail, json_text, plain, say, say_json, say_table, warn
-from kagemusha.untrusted import shown
+from kagemusha.files import shown
 
 EVIL = "\x1b[2J\x1b]0;pwned\x07\rok    all is well\n\u202eegassem\u202c\u2066\u200b\x9b31m\x00\u2028\udc80\x08\x7f\t"
 CLI = Path(__file__).parents[2] / "src" / "kagemusha" / "cli"
@@ -98,7 +98,10 @@ def test_hostile_names_of_files(run: Run, release: Path) -> None:
 
 def test_hostile_columns(run: Run, tmp_path: Path) -> None:
     name = EVIL.replace("\udc80", "").replace("\x00", "")
-    document = f'version = 1\n[columns.{json.dumps(name)}]\nkind = "category"\ncategories = ["a", "b"]\nderived = ["categories"]\n'
+    document = (
+        f'version = 1\n[columns.{json.dumps(name)}]\nkind = "category"\ncategories = ["a", "b"]\nderived = '
+        f'["categories"]\n'
+    )
     (tmp_path / "s.toml").write_text(document, encoding="utf-8")
     check(run("schema", "check", "s.toml", code=3))
     check(run("plan", "s.toml"))

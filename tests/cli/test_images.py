@@ -166,7 +166,8 @@ HOSTILE: dict[str, bytes] = {
     "an array called .npz": HONEST,
     "bad magic": npz({"x.npy": b"\x93NUMPX" + HONEST[6:]}),
     "bad deflate": npz({"x.npy": HONEST}).replace(npz({"x.npy": HONEST})[40:60], b"\xff" * 20),
-    "encrypted": npz({"x.npy": HONEST}, zipfile.ZIP_STORED).replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01")
+    "encrypted": npz({"x.npy": HONEST}, zipfile.ZIP_STORED).replace(b"PK\x03\x04\x14\x00\x00",
+    b"PK\x03\x04\x14\x00\x01")
     .replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
     "sizes without end": npz({"x.npy": HONEST.replace(b"(3, 4, 5)", b"(9**9,)  ")}),
     "announced sizes": npz({"x.npy": HONEST.replace(b"(3, 4, 5), }   ", b"(99999999999, 4, 5), }"[:15])}),

@@ -219,8 +219,10 @@ def test_without_the_cryptography_package(run: Run, signed: Path, monkeypatch: p
     [
         "", "[]", "{}", '{"payload": 1}', "\x00", '{"payload": "", "payloadType": "x", "signatures": []}',
         '{"payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [{}]}',
-        '{"payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "", "public": "", "sig": ""}]}',
-        '{"payload": "!!", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "", "public": "", "sig": ""}]}',
+        '{"payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "", "public": '
+        '"", "sig": ""}]}',
+        '{"payload": "!!", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "", "public": "", '
+        '"sig": ""}]}',
     ],
 )  # fmt: skip
 def test_a_signature_that_is_none_fails(run: Run, signed: Path, content: str) -> None:

@@ -1,4 +1,7 @@
-"""What every kind of column keeps: one code for one value however it comes, and values, words and stand-ins that fit it."""
+"""What every kind of column keeps.
+
+One code for one value however it comes, and values, words and stand-ins that fit it.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +68,10 @@ DECLARED: list[Modelled] = [
 ]
 
 CLOCKS = [
-    "08:30", "8:30", "08:30:15", "08:30:15.25", "26:30:00", "24:00:00", "-01:30:00", "1 days 02:00:00", "1 day, 2:00:00",
-    "-1 days +23:00:00", "2 days", "0 days 00:00:00", "P1DT2H", "PT90S", "-PT1H", "P", "PT", "12:60", "12:30:60", "1:2", ":30",
+    "08:30", "8:30", "08:30:15", "08:30:15.25", "26:30:00", "24:00:00", "-01:30:00", "1 days 02:00:00",
+    "1 day, 2:00:00",
+    "-1 days +23:00:00", "2 days", "0 days 00:00:00", "P1DT2H", "PT90S", "-PT1H", "P", "PT", "12:60", "12:30:60",
+    "1:2", ":30",
     "999999 days", "9999999:00", "00:00", "23:59:59.999999", "23:59:59.999999999",
 ]  # fmt: skip
 TEXTS = pa.array([*(t for t in HOSTILE_TEXTS if t is None or "\0" not in t), *CLOCKS], type=pa.string())
@@ -155,7 +160,10 @@ def test_engines_have_the_codes_of_their_values(
     column: Modelled, stored: Stored, values: pa.Array, dialect: Dialect
 ) -> None:
     made = pushed(column, stored, '"x"', dialect)
-    query = f"SELECT {made.code} AS code, {made.settled} AS sure, {dialect.raw(chr(34) + 'x' + chr(34), stored)} AS r FROM raw"
+    query = (
+        f"SELECT {made.code} AS code, {made.settled} AS sure, {dialect.raw(chr(34) + 'x' + chr(34), stored)} AS r "
+        f"FROM raw"
+    )
     found = rows(query, values)
     for code, sure, raw, wanted in zip(
         *(found[n].to_pylist() for n in ("code", "sure", "r")), alone(column, values), strict=True

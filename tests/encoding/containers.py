@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from kagemusha.columns.spelling import digits_of
+from kagemusha.columns.label import digits_of
 from kagemusha.schema import Boolean, Category, Date, Datetime, Duration, Integer, Modelled, Moment, Real, TimeOfDay
 
 BIG = 2**53
@@ -35,7 +35,8 @@ FAMILIES: dict[str, list[Any]] = {
     "odd float": [float("inf"), -float("inf"), 1e300, 5e-324, -0.0, 2.5e-3],
     "decimal": [Decimal("1"), Decimal("1.50"), Decimal("0.1"), Decimal("5"), Decimal("20200105")],
     "text": ["a", "b", "", "x", "1", "01", "1.0", "1.50", "true", "True", "FALSE", "2020-01-05", "2020-01-05 00:00:00",
-             "05/01/2020", "03/07/90", "20200105", "20200105.0", "05012020", str(BIG + 1), "9007199254740992.0", "1e+16",
+             "05/01/2020", "03/07/90", "20200105", "20200105.0", "05012020", str(BIG + 1), "9007199254740992.0",
+             "1e+16",
              "é", "a,b", 'say "a"', "two\nlines", " a", " 1", "NaN", "inf", "other", "18266", "-1", "18266.5"],
     "date": [date(2020, 1, 5), date(1990, 7, 3), date(1920, 1, 5), date(1969, 12, 31), date(9999, 1, 1), date(1, 1, 1)],
     "midnight": MIDNIGHT,
@@ -117,7 +118,8 @@ def destroyed(container: str, families: set[str], column: Modelled) -> bool:
     Polars: among numbers it keeps the days of a date (read as that, unless the column's own dates are digits) and the
     microseconds of a datetime; among decimals it drops booleans and dates, among bytes all but texts.
     Arrow (and pandas, when it writes Parquet): it takes numbers among dates for days and among datetimes for
-    microseconds, and cuts the time off a datetime that follows a date. Both take times and spans among numbers for counts.
+    microseconds, and cuts the time off a datetime that follows a date. Both take times and spans among numbers for
+    counts.
     """
     other = "object" in families
     numbers, moments = other or bool(families & NUMBERS), other or bool(families & MOMENTS)
@@ -153,7 +155,8 @@ FRAMES: dict[str, Callable[[Sequence[Any]], Any]] = {
     "polars lazy": lambda values: pl.LazyFrame({"x": pl.Series(list(values), strict=False)}),
     "pyarrow": lambda values: pa.table({"x": pa.array(list(values))}),
     "pyarrow dictionary": lambda values: pa.table({"x": pa.array(list(values)).dictionary_encode()}),
-    "pyarrow chunks": lambda values: pa.table({"x": pa.chunked_array([pa.array(list(values))[i:i + 1] for i in range(len(values))])}),
+    "pyarrow chunks": lambda values: pa.table({
+        "x": pa.chunked_array([pa.array(list(values))[i:i + 1] for i in range(len(values))])}),
 }  # fmt: skip
 """A frame of one column `x`, made as users make them; what a library refuses it refuses here, too."""
 

@@ -1,4 +1,7 @@
-"""The code of a value does not hang on its company: one record may change the type of a column, never its other codes."""
+"""The code of a value does not hang on its company.
+
+One record may change the type of a column, never its other codes.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,8 @@ CASES = {
     "a number among dates in a column of numbers": (Integer("x", lower=0, upper=20_000, bins=9), SOME_DAYS, 5),
     "bytes among texts": (CODES, ["7", "01"], b"x"),
     "a word among truths in a column of numbers": (Integer("x", lower=0, upper=1, missing=True), [True, False], "x"),
-    "a zone among times": (Datetime("x", lower="2020-01-01", upper="2020-12-31", bins=9), OLD[2:], OLD[0].replace(tzinfo=UTC)),
+    "a zone among "
+    "times": (Datetime("x", lower="2020-01-01", upper="2020-12-31", bins=9), OLD[2:], OLD[0].replace(tzinfo=UTC)),
 }  # fmt: skip
 
 

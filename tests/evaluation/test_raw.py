@@ -22,7 +22,7 @@ from kagemusha.evaluation.report import render
 from kagemusha.evaluation.seen import compare_seen
 from kagemusha.evaluation.summary import sentences, verdict
 from kagemusha.evaluation.tables import read_table
-from kagemusha.quality.sizes import right_from
+from kagemusha.quality.released import right_from
 from kagemusha.schema import Category, Date, Integer, Real, Schema
 
 EXACT = 1e-9

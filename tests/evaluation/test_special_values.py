@@ -1,4 +1,4 @@
-"""Special values (777: refused, 888: not asked) are no numbers: they have marks of their own, and nobody predicts them."""
+"""Special values (777: refused, 888: not asked) are no numbers: they have marks of their own; nobody predicts them."""
 
 from __future__ import annotations
 

@@ -168,7 +168,8 @@ def test_twenty_commands_at_once(tmp_path: Path) -> None:
     SCHEMA.save(tmp_path / "people.toml")
     line = [*COMMAND, "synth", "people.csv", "-s", "people.toml", "-m", "independent", "--out", "out", "--cap", "100"]
     runs = [
-        subprocess.Popen([*line, "--key", str(i), "-e", str(1 + i % 2)], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        subprocess.Popen([*line, "--key", str(i), "-e", str(1 + i % 2)], cwd=tmp_path, stderr=subprocess.PIPE,
+            text=True,
                          stdout=subprocess.DEVNULL)
         for i in range(20)
     ]  # fmt: skip

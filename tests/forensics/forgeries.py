@@ -1,7 +1,7 @@
 """Release folders as forgers would make them: careless ones, and careful ones who mend every digest with our own tools.
 
-A forgery changes a copy of an honest folder in place. Who forges carefully calls `reseal`, which writes certificate, page,
-hashes and the certificate inside the model anew, so that nothing but the forgery itself is left to be noticed.
+A forgery changes a copy of an honest folder in place. Who forges carefully calls `reseal`, which writes certificate,
+page, hashes and the certificate inside the model anew, so that nothing but the forgery itself is left to be noticed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from kagemusha.files import sha256
 from kagemusha.folder.folder import sign_folder, write_bundle
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, QueryRecord
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.quality.statement import quality_files
 from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.synthesizers.fit import fit

@@ -45,8 +45,10 @@ SLOW = 20.0
 TABLE = Schema([Category("name", categories=("a", "b")), Integer("age", lower=0, upper=99, missing=True)])
 PICTURES = image_schema(4, 5, classes=3)
 PIECES = [
-    b"", b"\0", b"\xff" * 8, b"\n", b"\r", b'"', b",", b"{", b"[", b"[" * 3000, b"{" * 3000, b"9" * 400, b"-1", b"1e999",
-    b"NaN", b"inf", b"null", b"true", b"\xc2\xb2", b"\xed\xa0\x80", b"99999999999999999999", b"()", b"..", b"/dev/zero", b"'''",
+    b"", b"\0", b"\xff" * 8, b"\n", b"\r", b'"', b",", b"{", b"[", b"[" * 3000, b"{" * 3000, b"9" * 400, b"-1",
+    b"1e999",
+    b"NaN", b"inf", b"null", b"true", b"\xc2\xb2", b"\xed\xa0\x80", b"99999999999999999999", b"()", b"..",
+    b"/dev/zero", b"'''",
     b"(9**9,)", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x00\x00\xc3\x50", b"PK\x03\x04", b"PAR1", b"\x1b[2J",
 ]  # fmt: skip
 """What is put into files: limits of numbers, nesting, ends of texts, beginnings of other formats."""

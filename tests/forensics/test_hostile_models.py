@@ -106,7 +106,8 @@ def test_the_measure_of_memory_can_fail(saved: Path, tmp_path: Path, honest: int
     """What the loader did before: unpack first, look later."""
     arrays = {"potential.0": np.zeros(40_000_000)}
     pack(tmp_path / "large.kage", announce(unpack(saved)[0], arrays), arrays)
-    script = CHILD.replace("load_model(sys.argv[1])", "import numpy, zipfile, io\n    archive = zipfile.ZipFile(sys.argv[1])\n"
+    script = CHILD.replace("load_model(sys.argv[1])", "import numpy, zipfile, io\n    archive = "
+        "zipfile.ZipFile(sys.argv[1])\n"
         "    numpy.load(io.BytesIO(archive.read('arrays/potential.0.npy')))\n    raise DataError('late')")  # fmt: skip
     assert peak(script, tmp_path / "large.kage") > honest + MORE_MEGABYTES
 

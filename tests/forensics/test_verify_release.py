@@ -19,8 +19,7 @@ from kagemusha.forensics.drawn import chance_of_so_far
 from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.verify import verify_release
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema import Category, Integer, Real, Schema, Unit
 from kagemusha.synthesizers.fit import fit

@@ -1,4 +1,4 @@
-"""One table, one budget: whatever directory a command runs in, whatever address a server has, whatever form a file has."""
+"""One table, one budget: whatever the working directory, the address of a server, or the form of a file."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def parquet_reordered(path: Path) -> Path:
 
 
 FORMS: list[Callable[[Path], Path]] = [
-    reordered, other_columns_first, with_line_feeds, without_the_last_end, spelled_otherwise, parquet, parquet_reordered,
+    reordered, other_columns_first, with_line_feeds, without_the_last_end, spelled_otherwise, parquet,
+        parquet_reordered,
 ]  # fmt: skip
 
 

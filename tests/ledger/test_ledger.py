@@ -22,11 +22,10 @@ from kagemusha.ledger.audit import tampered_part
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.privacy.spend import CapRule
-from kagemusha.privacy.unit import Adjacency
 
 
 def request(

@@ -6,10 +6,10 @@ import psycopg
 import pytest
 
 from kagemusha.errors import LedgerError, UsageError
+from kagemusha.files import address_shown
 from kagemusha.ledger import Cap, open_ledger
 from kagemusha.ledger.postgres import LOCK, PostgresLedger
 from kagemusha.privacy.budget import Budget
-from kagemusha.urls import shown
 from servers import PASSWORD, Postgres
 
 CAP = Cap("patients", "default", Budget(1.0, 1e-9))
@@ -36,7 +36,8 @@ def test_a_connection_that_was_lost_between_two_changes_is_made_anew(postgres: P
     ledger.set_cap(CAP)
     with psycopg.connect(postgres.url, autocommit=True) as link:
         link.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND usename IS NOT NULL"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND usename IS NOT "
+            "NULL"
         )
     with pytest.raises(LedgerError, match="goes on from what was answered"):
         ledger.caps()
@@ -103,4 +104,4 @@ def test_no_message_shows_the_password(postgres: Postgres, broken) -> None:
     ],
 )
 def test_what_is_shown_of_an_address(url: str, seen: str) -> None:
-    assert shown(url) == seen
+    assert address_shown(url) == seen

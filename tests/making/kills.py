@@ -1,7 +1,7 @@
-"""Makes releases in processes that kill themselves (SIGKILL) at a step of publishing, and looks at what the same order makes of it.
+"""Makes releases in processes that kill themselves (SIGKILL) while publishing, then repeats the same order.
 
-Run in a process of its own, `python kills.py FOLDER LEDGER KILLS`: it forks while no library has threads at work. A step is a call or a
-return in the rooms that write: folder, ledger, locks, files. Prints what happened as JSON.
+Run in a process of its own, `python kills.py FOLDER LEDGER KILLS`: it forks while no library has threads at work.
+A step is a call or a return in the rooms that write: folder, ledger, locks, files. Prints what happened as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kagemusha.making import Order, Output, make_release, output
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 
-ROOMS = ("folder/folder.py", "ledger/", "locks.py", "kagemusha/files.py", "making/output.py")
+ROOMS = ("folder/folder.py", "ledger/", "kagemusha/files.py", "making/release.py")
 QUALITY = {"quality.json", "quality.html"}
 
 
@@ -120,7 +120,7 @@ def tried(place: Path, ledger: str, number: int, at: int) -> str:
         assert apart(lambda: make_release(wanted)) == 0, f"step {at}: the same order did not go on"
     assert apart(lambda: look(wanted, report)) == 0
     after = json.loads(report.read_text())
-    assert after["finished"] and after["intact"] and after["known"] and after["closed"], f"step {at}: {after}"  # noqa: PT018
+    assert all(after[name] for name in ("finished", "intact", "known", "closed")), f"step {at}: {after}"
     assert (after["charged"], after["steps"]) == (before["charged"], before["steps"]), f"step {at}: paid again"
     left = [p.name for p in place.iterdir() if p.name.startswith(f".out{number}.") and before["finished"] is False]
     assert not left, f"step {at}: {left} is left"

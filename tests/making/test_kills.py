@@ -1,4 +1,7 @@
-"""kill -9 at any step of publishing: no folder that the ledger does not know, the same order goes on, and nothing is paid twice."""
+"""kill -9 at any step of publishing.
+
+No folder that the ledger does not know, the same order goes on, and nothing is paid twice.
+"""
 
 from __future__ import annotations
 

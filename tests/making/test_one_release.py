@@ -1,4 +1,7 @@
-"""The command line and Python are two entrances to one function: the same folder, and the same refusals before anything is spent."""
+"""The command line and Python are two entrances to one function.
+
+The same folder, and the same refusals before anything is spent.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,10 @@ def test_many_values_are_put_together_without_losing_any() -> None:
 
 
 def test_a_value_that_most_rows_hold_is_one_hump_as_in_scikit_learn() -> None:
-    """Humps that start at the same place can never part; five of them would share out the zeros of a column by chance."""
+    """Humps that start at the same place can never part.
+
+    Five of them would share out the zeros of a column by chance.
+    """
     from sklearn.mixture import BayesianGaussianMixture
 
     rng = np.random.default_rng(0)

@@ -1,4 +1,7 @@
-"""What is told before a release: every part of the work, an error that does not saturate, stand-ins for what is open."""
+"""What is told before a release.
+
+Every part of the work, an error that does not saturate, stand-ins for what is open.
+"""
 
 from __future__ import annotations
 

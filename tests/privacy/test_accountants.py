@@ -206,7 +206,10 @@ def test_nothing_costs_nothing() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
 def test_the_numerical_profile_of_a_choice_is_the_worst_bounded_range_mechanism(epsilon: float) -> None:
-    """Every ε-bounded-range mechanism is dominated by the pairs with losses t and t − ε, 0 ≤ t ≤ ε: all t by brute force."""
+    """Every ε-bounded-range mechanism is dominated by the pairs with losses t and t − ε, 0 ≤ t ≤ ε.
+
+    All t by brute force.
+    """
     composed = PLD(epsilon / 2000).compose([ExponentialEvent(what="", epsilon=epsilon, candidates=5)])
     t = np.linspace(0, epsilon, 4001)[1:]
     q = -np.expm1(t - epsilon) / (np.exp(t) - np.exp(t - epsilon))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
 from kagemusha.privacy.accountants import ZCDP, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
 from kagemusha.privacy.calibrate import calibrate
 from kagemusha.privacy.events import (
     Event,
@@ -23,7 +23,6 @@ from kagemusha.privacy.events import (
 )
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Filter, cost_of
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 
 def gaussian(sigma: float) -> GaussianEvent:

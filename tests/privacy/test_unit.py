@@ -7,8 +7,8 @@ import pytest
 
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.privacy.query_kinds import COUNTS
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit, RecordSensitivity, Sensitivity
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.network_scores import NETWORK_SCORES, Family

@@ -14,8 +14,7 @@ from kagemusha.evaluation.kway import l1_errors
 from kagemusha.folder.folder import write_bundle
 from kagemusha.marginals import nearest_counts
 from kagemusha.models import Model, load_model
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, expected_error, measured_interval
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.released import NoisyTable

@@ -14,7 +14,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, ExpectedError, expected_error
 from kagemusha.quality.group import DrawnGroup, drawn_group
 from kagemusha.quality.projectable import CodedTable
-from kagemusha.quality.sizes import group_sizes
+from kagemusha.quality.released import group_sizes
 from kagemusha.quality.statement import groups_in_words, quality_files, sized_verdict
 from kagemusha.schema import Schema
 from kagemusha.synthesizers import create, fit

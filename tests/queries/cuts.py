@@ -1,6 +1,7 @@
-"""Cuts and orders tried on every query, and persons on every near source: `PYTHONPATH=tests python tests/queries/cuts.py 300`.
+"""Cuts and orders tried on every query, and persons on every near source.
 
-Prints what docs/trust.md says: how many were tried, and how many answers differed or moved further than their kind says.
+`PYTHONPATH=tests python tests/queries/cuts.py 300`. Prints what docs/trust.md says: how many were tried, and how many
+answers differed or moved further than their kind says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_query_contract import QUERIES, Cut, people, schema_of
 
 from exact import answer_over
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.schema import Category, Drop, Integer, Schema, Unit
 from kagemusha.sources import CodesSource, open_source
 from kagemusha.sources.shuffled import Shuffled
@@ -100,6 +101,6 @@ if __name__ == "__main__":
     compared, different, moved, too_far = of_queries(count)
     tried, wrong = of_persons(max(1, count // 3))
     sys.stdout.write(
-        f"{len(QUERIES)} queries: {compared:,} cuts and orders, {different} answers differed; {moved:,} neighbours through cuts, "
-        f"{too_far} moved too far; {tried:,} pairs of tables with persons, {wrong} kept wrong rows\n"
+        f"{len(QUERIES)} queries: {compared:,} cuts and orders, {different} answers differed; {moved:,} neighbours "
+        f"through cuts, {too_far} moved too far; {tried:,} pairs of tables with persons, {wrong} kept wrong rows\n"
     )

@@ -1,4 +1,4 @@
-"""EM's sums: never moved further by a record than their proof says, and EM as it is in books where there is no noise."""
+"""EM's sums: never moved further by a record than their proof says; without noise, EM as in books."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from exact import answer_of
 from kagemusha.neural.mixture import LEAST_VARIANCE, Mixture, mixture_of
 from kagemusha.neural.wishart import wishart_noise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureQuery, MixtureScatter, MixtureSizes
 from kagemusha.queries.record_vectors import Vectors
@@ -120,7 +120,10 @@ def test_noise_alone_makes_a_possible_mixture() -> None:
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_wishart_noise_rules_people_out(width: int, epsilon: float) -> None:
-    """1/xᵀ(S + W)⁻¹x is at least 1 with x added; without, it is below with probability 1 − exp(−ε/3). No ε-DP allows that."""
+    """1/xᵀ(S + W)⁻¹x is at least 1 with x added; without, it is below with probability 1 − exp(−ε/3).
+
+    No ε-DP allows that.
+    """
     rng = np.random.default_rng(0)
     x = np.full(width, 1 / math.sqrt(width))
 

@@ -14,10 +14,9 @@ from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.moments import UNIT, CrossMoments, FirstMoments, Moments
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.network_scores import (
     NETWORK_SCORES,
     BinaryDistance,

@@ -1,5 +1,7 @@
-"""What every query must keep, whatever it asks: its answer depends on the set of rows alone, and one record moves it no further
-than its kind says, wherever its row comes and however the table is cut.
+"""What every query must keep, whatever it asks.
+
+Its answer depends on the set of rows alone, and one record moves it no further than its kind says, wherever its row
+comes and however the table is cut.
 
 A new query class without an example here fails `test_every_query_is_here`.
 """
@@ -17,8 +19,8 @@ import kagemusha.queries as room
 from exact import answer_of, answer_over
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.neural.mixture import Mixture
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.interactions import GroupedError, Interaction
@@ -35,7 +37,7 @@ from kagemusha.release.curator import summed
 from kagemusha.schema import Category, Integer, Schema
 from kagemusha.schema.features import features_of
 from kagemusha.schema.judging import judged_schema
-from kagemusha.schema.weight import Weight
+from kagemusha.schema.unit import Weight
 from kagemusha.sources import CodesSource, Source
 from kagemusha.sources.shuffled import Shuffled
 

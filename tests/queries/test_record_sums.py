@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exact import answer_of
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.record_sums import (

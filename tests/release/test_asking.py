@@ -1,4 +1,7 @@
-"""One question of its own: charged before the table is counted, answered once, certified; and a look without protection."""
+"""One question of its own: charged before the table is counted, answered once, certified.
+
+And a look without protection.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import BudgetExceeded, CapReached, UndeclaredDomain, UsageError
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.cap import Cap
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import GaussianEvent, LaplaceEvent, UnprotectedEvent
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.queries.weighted_counts import WeightedCounts
 from kagemusha.release import asking

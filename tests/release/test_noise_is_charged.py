@@ -18,10 +18,9 @@ from kagemusha.ledger import open_ledger
 from kagemusha.ledger.protocol import ReleaseRequest
 from kagemusha.marginals import Marginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
 from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.filter import Filter
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 from kagemusha.queries.interactions import Interaction
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.scores import L1Error

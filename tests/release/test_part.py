@@ -14,8 +14,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.release.curator import Curator
-from kagemusha.release.observer import Observer
+from kagemusha.release.curator import Curator, Observer
 from kagemusha.release.release import Release
 from kagemusha.schema import Unit
 from kagemusha.sources import PartSource, open_source

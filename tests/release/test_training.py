@@ -12,10 +12,9 @@ from scipy import stats
 from kagemusha.errors import BudgetExceeded, PrivacyError, UsageError
 from kagemusha.ledger import ReleaseRequest, SQLiteLedger, open_ledger
 from kagemusha.privacy.accountants import PLD, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.release.clipping import LATTICE, clipped_sum
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release

@@ -1,4 +1,7 @@
-"""The attack paper's reproduction: on a small made table it runs whole, goes on where it was, and its claims can fail."""
+"""The attack paper's reproduction.
+
+On a small made table it runs whole, goes on where it was, and its claims can fail.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conditional sampling is exact: every row fulfils the condition, and the distribution is the model's conditional one."""
+"""Conditional sampling is exact.
+
+Every row fulfils the condition, and the distribution is the model's conditional one.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Category, Date, Drop, Integer, Real, Schema, Weight
 from kagemusha.schema.lint import check
-from kagemusha.schema.weight import MOST_STEPS, weight_steps
+from kagemusha.schema.unit import MOST_STEPS, weight_steps
 
 REGION = Category("region", categories=("north", "south"))
 W = Real("w", lower=0.0, upper=800.0, bins=40)

@@ -115,7 +115,10 @@ def test_without_a_column_nothing_is_left_out() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_a_table_of_nobodies_is_a_table(rows: int, tmp_path: Path) -> None:
-    """Whether there is anybody at all is one person's secret: no rows, rows of nobody, and one person are neighbours."""
+    """Whether there is anybody at all is one person's secret.
+
+    No rows, rows of nobody, and one person are neighbours.
+    """
     nobody = table(1).head(rows).assign(id=pd.array([None] * rows, dtype="Int64"))
     for name, where in containers(nobody, tmp_path).items():
         source = open_source(where, SCHEMA)

@@ -21,7 +21,7 @@ from kagemusha.schema import Category, Drop, Integer, Schema
 from kagemusha.schema.constraints import read_list
 from kagemusha.schema.images import image_schema
 from kagemusha.sources import open_source
-from kagemusha.sources.engine import connect
+from kagemusha.sources.header import connect
 from kagemusha.sources.images import open_images
 
 CANARY = "Zyxwv-canary-8417"

@@ -18,7 +18,7 @@ from test_source_contract import into_postgres, store
 
 from kagemusha.encoding.rules import violations
 from kagemusha.errors import SchemaError, UsageError
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.schema import Boolean, Category, Date, Drop, Integer, Schema, Unit
 from kagemusha.schema.constraints import Constraint
@@ -148,7 +148,10 @@ def judged(records: list[dict[str, Any]]) -> np.ndarray:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(RECORD, max_size=6), RECORD, RECORD)
 def test_no_record_moves_more_than_its_reach(others: list[Any], one: Any, two: Any) -> None:
-    """The majority partner of a city may change with one record; the number that is counted moves by one all the same."""
+    """The majority partner of a city may change with one record.
+
+    The number that is counted moves by one all the same.
+    """
     without, with_one, with_two = (judged([*others, *more]) for more in ([], [one], [two]))
     for before, after, relation in (
         (without, with_one, Adjacency.ADD_REMOVE),

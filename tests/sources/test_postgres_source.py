@@ -1,4 +1,7 @@
-"""A real PostgreSQL that grows, loses connections, restarts and forgets columns while we read; and what it must never tell."""
+"""A real PostgreSQL that grows, loses connections, restarts and forgets columns while we read.
+
+And what it must never tell.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,8 @@ def people(postgres: Postgres) -> Iterator[psycopg.Connection]:
         link.execute("DROP SCHEMA IF EXISTS kagemusha CASCADE")
         link.execute("DROP TABLE IF EXISTS people")
         link.execute(
-            "CREATE TABLE people AS SELECT i AS id, i % 10 AS n, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END AS c FROM generate_series(1, 900) i"
+            "CREATE TABLE people AS SELECT i AS id, i % 10 AS n, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END AS c FROM "
+            "generate_series(1, 900) i"
         )
         yield link
 

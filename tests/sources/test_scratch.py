@@ -15,16 +15,17 @@ import pytest
 from kagemusha.schema import Category, Schema
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.rawfile import open_file
-from kagemusha.sources.scratch import private_folder, sweep
+from kagemusha.sources.spool import private_folder, sweep
 
 SPILLS = """
-from kagemusha.sources.engine import connect
+from kagemusha.sources.header import connect
 
 with connect() as connection:
     connection.execute("SET memory_limit = '100MB'")
     connection.execute("SET threads = 1")
     connection.execute(
-        "CREATE TEMP TABLE x AS SELECT 'canary-' || i || md5(i::varchar) AS v FROM range(30000000) r(i) ORDER BY md5(i::varchar)"
+        "CREATE TEMP TABLE x AS SELECT 'canary-' || i || md5(i::varchar) AS v FROM range(30000000) r(i) "
+        "ORDER BY md5(i::varchar)"
     )
 """
 ENOUGH = 2_000_000
@@ -77,7 +78,7 @@ def test_a_folder_in_use_and_what_is_not_ours_stays(temp: Path) -> None:
         (one / "x").write_text("1")
         sweep()
         subprocess.run(
-            [sys.executable, "-c", "from kagemusha.sources.scratch import sweep; sweep()"], check=True, timeout=60
+            [sys.executable, "-c", "from kagemusha.sources.spool import sweep; sweep()"], check=True, timeout=60
         )
         assert (one / "x").exists()
         assert two.exists()
@@ -86,7 +87,7 @@ def test_a_folder_in_use_and_what_is_not_ours_stays(temp: Path) -> None:
 
 def test_many_at_once_never_take_each_others_folder(temp: Path) -> None:
     code = """
-from kagemusha.sources.scratch import private_folder
+from kagemusha.sources.spool import private_folder
 for _ in range(200):
     with private_folder() as folder:
         (folder / "x").write_text("1")

@@ -33,25 +33,32 @@ from servers import Postgres
 inf, nan = float("inf"), float("nan")
 TOKYO = timezone(timedelta(hours=9))
 
-TEXTS = [None, "", "a", "é", "a'b", 'a"b', "a\\b", "${x}", "日本", "1", "1.0", " 1", "1e0", "true", "True", "nan", "NaN", "inf",
-         "2020-01-05", "2020-01-05 10:00:00", "2020-02-30", "2020-02-29", "05/01/2020", "7", "-7", "007", "0.1", "1_000", "a\n",
-         "A", "yes", "9" * 30, "\U0001f600", "%s", "?", "a;--", "2020-01-05T10:00:00Z"]  # fmt: skip
+TEXTS = [None, "", "a", "é", "a'b", 'a"b', "a\\b", "${x}", "日本", "1", "1.0", " 1", "1e0", "true", "True", "nan",
+         "NaN", "inf", "2020-01-05", "2020-01-05 10:00:00", "2020-02-30", "2020-02-29", "05/01/2020", "7", "-7", "007",
+         "0.1", "1_000", "a\n", "A", "yes", "9" * 30, "\U0001f600", "%s", "?", "a;--",
+         "2020-01-05T10:00:00Z"]  # fmt: skip
 
 STORED: dict[str, tuple[Any, str, str, list[Any]]] = {
     "text": (pa.string(), "text", "string", TEXTS),
     "integer": (pa.int64(), "bigint", "bigint", [None, 0, 1, -1, 5, 99, 100, 2**53, 2**62, -(2**63), 20200105, 18266]),
     "small": (pa.int16(), "smallint", "smallint", [None, 0, 1, -1, 5, 99]),
-    "float": (pa.float64(), "float8", "double", [None, nan, 0.0, -0.0, inf, -inf, 0.1, 0.3, 0.30000000000000004, 1.0, 9.999, 10.0, 10.5, 1e300, 5e-324]),
+    "float": (pa.float64(), "float8", "double", [None, nan, 0.0, -0.0, inf, -inf, 0.1, 0.3, 0.30000000000000004, 1.0,
+        9.999, 10.0, 10.5, 1e300, 5e-324]),
     "single": (pa.float32(), "float4", "float", [None, nan, 0.0, -0.0, inf, 0.5, 1.0, 10.0]),
-    "decimal": (pa.decimal128(20, 3), "numeric(20,3)", "decimal(20,3)", [None, Decimal("0.000"), Decimal("1.000"), Decimal("0.300"), Decimal("-5.500"), Decimal("99999999999999.999")]),
+    "decimal": (pa.decimal128(20, 3), "numeric(20,3)", "decimal(20,3)", [None, Decimal("0.000"), Decimal("1.000"),
+        Decimal("0.300"), Decimal("-5.500"), Decimal("99999999999999.999")]),
     "boolean": (pa.bool_(), "boolean", "boolean", [None, True, False]),
-    "date": (pa.date32(), "date", "date", [None, date(1969, 12, 31), date(2020, 1, 5), date(2020, 2, 29), date(1, 1, 1), date(9999, 12, 31)]),
-    "timestamp": (pa.timestamp("us"), "timestamp", "timestamp_ntz", [None, datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(2020, 1, 5), datetime(2020, 1, 5, 10, 0, 0, 1), datetime(2020, 3, 29, 2, 30), datetime(1, 1, 1)]),
-    "zoned": (pa.timestamp("us", tz="UTC"), "timestamptz", "timestamp", [None, datetime(2020, 1, 5, 0, 30, tzinfo=TOKYO), datetime(2020, 1, 5, tzinfo=UTC), datetime(1960, 6, 1, 12, tzinfo=UTC)]),
+    "date": (pa.date32(), "date", "date", [None, date(1969, 12, 31), date(2020, 1, 5), date(2020, 2, 29), date(1, 1,
+        1), date(9999, 12, 31)]),
+    "timestamp": (pa.timestamp("us"), "timestamp", "timestamp_ntz", [None, datetime(1969, 12, 31, 23, 59, 59, 999999),
+        datetime(2020, 1, 5), datetime(2020, 1, 5, 10, 0, 0, 1), datetime(2020, 3, 29, 2, 30), datetime(1, 1, 1)]),
+    "zoned": (pa.timestamp("us", tz="UTC"), "timestamptz", "timestamp", [None, datetime(2020, 1, 5, 0, 30,
+        tzinfo=TOKYO), datetime(2020, 1, 5, tzinfo=UTC), datetime(1960, 6, 1, 12, tzinfo=UTC)]),
 }  # fmt: skip
 
 DECLARED: dict[str, Callable[[str], Modelled]] = {
-    "labels": lambda n: Category(n, categories=("a", "é", "a'b", 'a"b', "a\\b", "${x}", "日本", "%s", "\U0001f600"), missing=True),
+    "labels": lambda n: Category(n, categories=("a", "é", "a'b", 'a"b', "a\\b", "${x}", "日本", "%s", "\U0001f600"),
+        missing=True),
     "numbers": lambda n: Category(n, categories=(0, 1, 5, "2020-01-05", ""), missing=True, out_of_domain="missing"),
     "many": lambda n: Category(n, categories=(*(f"v{i}" for i in range(40)), "a", "é", "日本", "1")),
     "truth": lambda n: Boolean(n, missing=True),
@@ -63,7 +70,8 @@ DECLARED: dict[str, Callable[[str], Modelled]] = {
     "month": lambda n: Date(n, lower="1950-01-01", upper="2030-12-31", bins=9, format="%m/%Y", missing=True),
     "year": lambda n: Date(n, lower="1950-01-01", upper="2030-12-31", bins=9, format="%Y"),
     "written": lambda n: Date(n, lower="1950-01-01", upper="2030-12-31", bins=9, format="%d/%m/%Y"),
-    "moment": lambda n: Datetime(n, lower="1960-01-01", upper="2030-12-31", bins=50, missing=True, out_of_domain="missing"),
+    "moment": lambda n: Datetime(n, lower="1960-01-01", upper="2030-12-31", bins=50, missing=True,
+        out_of_domain="missing"),
 }  # fmt: skip
 
 ROWS = max(len(values) for *_, values in STORED.values())
@@ -194,7 +202,8 @@ def test_all_declarations_in_one_table(kind: str, request: pytest.FixtureRequest
         assert marginal.counts.tolist() == np.bincount(codes, minlength=column.size).tolist(), column
 
 
-SMALL = Schema([Integer("n", lower=0, upper=9), Date("d", lower="2020-01-01", upper="2020-12-31", missing=True), Category("c", categories=("a", "b"))])  # fmt: skip
+SMALL = Schema([Integer("n", lower=0, upper=9), Date("d", lower="2020-01-01", upper="2020-12-31", missing=True),
+    Category("c", categories=("a", "b"))])  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -276,7 +285,8 @@ def test_whoever_comes_moves_nobody_elses_rows_and_no_more_than_their_own(
     assert sum(steps) == min(3, int(pc.sum(theirs).as_py()))
 
 
-LETTERS = ["1000", "1e3", "0", "false", "-0", "1", "true", "5", "5.00", "007", "7", " 7", "A1", "a1", "1_0", "10", "é", "2020-01-05", "2020-01-05 00:00:00"]  # fmt: skip
+LETTERS = ["1000", "1e3", "0", "false", "-0", "1", "true", "5", "5.00", "007", "7", " 7", "A1", "a1", "1_0", "10", "é",
+    "2020-01-05", "2020-01-05 00:00:00"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -331,7 +341,8 @@ def test_any_text_is_a_text_for_spark(spark: Any) -> None:
     assert list(spark.sql(f"SELECT {', '.join(map(SparkDialect().literal, texts))}").collect()[0]) == texts
 
 
-NASTY = ['a"b', "a'b", "a`b", "a\\", "a;--", "${a}", "%(a)s", "a b", "é", "'; DROP TABLE x; --", '" AS raw', "$1", "?", ":x", "{}", "SELECT"]  # fmt: skip
+NASTY = ['a"b', "a'b", "a`b", "a\\", "a;--", "${a}", "%(a)s", "a b", "é", "'; DROP TABLE x; --", '" AS raw', "$1", "?",
+":x", "{}", "SELECT"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

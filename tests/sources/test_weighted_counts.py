@@ -18,7 +18,7 @@ from test_source_contract import store
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.queries.weighted_counts import WeightedCounts
 from kagemusha.schema import Category, Clique, Drop, Integer, Real, Schema, Unit, Weight
 from kagemusha.sources import open_source
@@ -99,7 +99,8 @@ def test_every_source_gives_the_sums_of_a_loop(kind: str, request: pytest.Fixtur
 
 
 RECORD = st.tuples(
-    st.sampled_from(["n", "s", "e", "x"]), st.sampled_from(["F", "M", None]), st.sampled_from([None, -9, 0, 0.5, 3, 49, 50, 1e7])
+    st.sampled_from(["n", "s", "e", "x"]), st.sampled_from(["F", "M", None]), st.sampled_from([None, -9, 0, 0.5, 3, 49,
+        50, 1e7])
 )  # fmt: skip
 
 

@@ -12,8 +12,7 @@ from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.graphical import tree_cells
 from kagemusha.marginals import Workload
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.adaptive import Adaptive
 from kagemusha.synthesizers.aim import AIM

@@ -19,11 +19,10 @@ from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.ledger import SQLiteLedger
 from kagemusha.models.model import load_model
 from kagemusha.privacy.accountants import PLD, RDP, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import GaussianEvent, SampledGaussianEvent
 from kagemusha.privacy.filter import cost_of
 from kagemusha.privacy.mechanisms import SimulatedNoise
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.release import training
 from kagemusha.schema import Unit
 from kagemusha.synthesizers.contract import example_schema, example_table
@@ -369,7 +368,10 @@ def test_noise_has_the_scale_that_was_charged_and_half_of_it_shows(make: Callabl
 
 
 def test_nothing_is_read_without_a_charge_and_an_exact_mean_shows() -> None:
-    """Every question to the records goes through the Curator, which charged for it; a mean taken beside it is noticed."""
+    """Every question to the records goes through the Curator, which charged for it.
+
+    A mean taken beside it is noticed.
+    """
     from kagemusha.sources import FrameSource
     from kagemusha.synthesizers.deep import embedding
 

@@ -58,7 +58,10 @@ def some_codes(rows: int = 50) -> np.ndarray:
 
 
 def test_gradients_of_rows_are_those_of_a_graph() -> None:
-    """Factors written out against one backward pass for each row; the last shift, which teaches nothing, is left out."""
+    """Factors written out against one backward pass for each row.
+
+    The last shift, which teaches nothing, is left out.
+    """
     codes, rows = written(), some_codes(20)
     learner = game(codes)
     found = learner.gradients(rows, np.random.default_rng(0)).dense()

@@ -10,9 +10,8 @@ import pytest
 from family import Run, Spy, run, table
 
 from kagemusha.graphical import Estimate, MarkovField
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import UNIT
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import adaptive, mst
 from kagemusha.synthesizers.kage import kage

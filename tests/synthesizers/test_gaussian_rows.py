@@ -21,9 +21,8 @@ from kagemusha.forensics.paid import paid_check
 from kagemusha.generators.rows import RowsGenerator
 from kagemusha.models.model import load_model
 from kagemusha.privacy.accountants import PLD
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.generation.rows import RowsCost
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Integer, Schema
 from kagemusha.synthesizers import gaussian_rows
 from kagemusha.synthesizers.fit import fit

@@ -135,7 +135,10 @@ def test_a_pair_without_room_is_measured_only_beyond_the_model() -> None:
 
 
 def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
-    """Brute force over the prefixes of the one order there is: no other number of pairs or share of columns is better."""
+    """Brute force over the prefixes of the one order there is.
+
+    No other number of pairs or share of columns is better.
+    """
     pairs = believed([0.5, 0.05, 0.02], noise=20.0)
     choice = choose(pairs, lambda _: lambda _: True, [100])
     found = min(

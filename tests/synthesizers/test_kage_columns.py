@@ -49,7 +49,8 @@ def test_likely_counts_are_nearer_than_the_nearest_possible_ones(shape: str, ord
         assert found.sum() == pytest.approx(truth.sum())
         raw.append(np.abs(nearest_counts(noisy, truth.sum()) - truth).sum())
         better.append(np.abs(found - truth).sum())
-    # where noise is as large as the largest counts and no order helps, those that do stand out are drawn a little too near to the others
+    # where noise is as large as the largest counts and no order helps, those that do stand out are drawn a little too
+    # near to the others
     drowned = sigma == 400 and not ordered and shape in ("smooth", "steps")
     assert np.mean(better) < (1.15 if drowned else 1.08) * np.mean(raw)
     if shape == "flat" and sigma > 5:

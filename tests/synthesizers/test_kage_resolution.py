@@ -12,8 +12,15 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema import Integer, Schema
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.kage.dependence import Dependence, dependence, floor_of
-from kagemusha.synthesizers.kage.levels import Levels, hidden, hidden_by_both, seen_half
+from kagemusha.synthesizers.kage.dependence import (
+    Dependence,
+    Levels,
+    dependence,
+    floor_of,
+    hidden,
+    hidden_by_both,
+    seen_half,
+)
 from kagemusha.synthesizers.kage.resolution import best_level
 from kagemusha.synthesizers.registry import create
 

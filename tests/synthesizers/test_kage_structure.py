@@ -13,7 +13,7 @@ from kagemusha.graphical.refined_sampling import trade_towards
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.corrected import corrected
+from kagemusha.synthesizers.kage.interaction_fit import corrected
 from kagemusha.synthesizers.registry import create
 
 DOMAIN = Domain(tuple("abcdef"), (4,) * 6)

@@ -10,8 +10,8 @@ from kagemusha.errors import SchemaError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Schema
 from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.kage.grouping import merge_by_tree, trees_of
 from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts
-from kagemusha.synthesizers.kage.tree import merge_by_tree, trees_of
 from kagemusha.synthesizers.registry import create
 
 CODES = tuple(f"{letter}{block}{last}" for letter in "AB" for block in range(3) for last in range(5))

@@ -18,8 +18,7 @@ from command import COMMAND, Run
 from kagemusha.errors import UsageError
 from kagemusha.synthesizers.contract import check_synthesizer
 from kagemusha.synthesizers.kage.kage import Kage
-from kagemusha.synthesizers.plugins import GROUP, package_of
-from kagemusha.synthesizers.registry import BUILT_IN, create, names
+from kagemusha.synthesizers.registry import BUILT_IN, GROUP, create, names, package_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 

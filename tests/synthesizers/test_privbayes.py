@@ -11,8 +11,7 @@ import pytest
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.queries.network_scores import Family
 from kagemusha.schema import Boolean, Category, Schema
 from kagemusha.schema.domain import Domain

@@ -1,7 +1,7 @@
 """Who may talk to the server: a token once, then a cookie; a second secret for whatever changes something.
 
-Nothing is kept on the server: cookie and CSRF secret are MACs under the token, so people stay signed in when it is restarted. There
-is no registration and no password.
+Nothing is kept on the server: cookie and CSRF secret are MACs under the token, so people stay signed in when it is
+restarted. There is no registration and no password.
 """
 
 from __future__ import annotations

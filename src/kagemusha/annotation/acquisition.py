@@ -38,8 +38,9 @@ def by_chance(votes: IntArray, count: int, rng: np.random.Generator) -> IntArray
 def by_batch_bald(votes: IntArray, count: int, rng: np.random.Generator) -> IntArray:
     """Records that tell most *together* (Kirsch et al. 2019): two alike are not asked for twice.
 
-    Greedy: the next record is the one that adds most to the mutual information between the batch's labels and the versions. Joint
-    label probabilities are exact up to JOINT_STATES combinations, then estimated from that many drawn ones.
+    Greedy: the next record is the one that adds most to the mutual information between the batch's labels and the
+    versions. Joint label probabilities are exact up to JOINT_STATES combinations, then estimated from that many drawn
+    ones.
     """
     count = min(count, votes.shape[1])
     pool = _largest(bald(votes), max(CANDIDATES, count), rng)

@@ -26,7 +26,7 @@ class Desk(Protocol):
     """What the loop needs of those who label. Records are synthetic; nothing private crosses this line."""
 
     def begin(self, number: int, pool: IntArray, held: IntArray, quota: int) -> None:
-        """A round: `pool` may be asked about, those at positions `held` are for judging quality, `quota` labels are wanted.
+        """A round: `pool` may be asked about, positions `held` judge quality, and `quota` labels are wanted.
 
         A round that was begun before (a restart) goes on with the pool it had.
         """
@@ -45,9 +45,10 @@ class Desk(Protocol):
         ...
 
     def wait(self, more: int) -> int:
-        """Until `more` further labels have come, or the round has its quota, or nobody is asked any more; returns the round's labels.
+        """Until `more` further labels have come, or the round has its quota, or nobody is asked any more.
 
-        People may be quicker than the loop: a round may have a few labels more than its quota.
+        Returns the round's labels. People may be quicker than the loop: a round may have a few labels more than its
+        quota.
         """
         ...
 

@@ -55,7 +55,10 @@ def to_json(store: Store) -> str:
 
 
 def to_label_studio(store: Store) -> str:
-    """Tasks as Label Studio imports them, made for its text classification: labelled ones, and those that wait for a label."""
+    """Tasks as Label Studio imports them, made for its text classification.
+
+    Labelled ones, and those that wait for a label.
+    """
     classes = store.fact("project", {})["classes"]
     said = by_task(store.said())
     records = {task: labels[0].shown for task, labels in said.items()}
@@ -77,7 +80,8 @@ def label_studio_config(classes: list[str]) -> str:
     words = [*classes, UNKNOWN, IMPOSSIBLE]
     choices = "\n".join(f"    <Choice value={quoteattr(word)}/>" for word in words)
     return (
-        f'<View>\n  <Text name="{TO}" value="${TO}"/>\n  <Choices name="{FROM}" toName="{TO}" choice="single">\n{choices}\n'
+        f'<View>\n  <Text name="{TO}" value="${TO}"/>\n  <Choices name="{FROM}" toName="{TO}" '
+        f'choice="single">\n{choices}\n'
         "  </Choices>\n</View>\n"
     )
 
@@ -89,7 +93,8 @@ def as_text(shown: list[dict[str, Any]]) -> str:
 
 def _annotation(one: Said, classes: list[str]) -> dict[str, Any]:
     value = {"choices": [_word(one.answer, classes)]}
-    # of an annotation, Label Studio keeps the result and who imported it; a result may carry a remark, which holds the name
+    # of an annotation, Label Studio keeps the result and who imported it; a result may carry a remark, which holds the
+    # name
     made = {"from_name": FROM, "to_name": TO, "type": "choices", "value": value, "meta": {"text": [one.who]}}
     return {"result": [made], "was_cancelled": False, "ground_truth": one.final}
 

@@ -17,8 +17,9 @@ LEAST = 0.25
 def importance(domain: Domain, pairs: Sequence[Clique], columns: Sequence[Codes], weights: IntArray) -> list[int]:
     """How much each pair counts, in units of 2⁻¹², from LEAST to 1.
 
-    `columns` are doubles and `weights` how unsure the judge is about each (`Weights`). A pair counts by the share of the weights'
-    variance that its cells explain, less what as many cells would explain by chance, next to the pair that explains most.
+    `columns` are doubles and `weights` how unsure the judge is about each (`Weights`). A pair counts by the share of
+    the weights' variance that its cells explain, less what as many cells would explain by chance, next to the pair that
+    explains most.
     """
     explained = np.array([_explained(domain, pair, columns, weights.astype(np.float64)) for pair in pairs])
     most = float(explained.max(initial=0.0))

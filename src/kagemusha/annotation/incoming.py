@@ -1,4 +1,7 @@
-"""Labels that come back: our own CSV and JSON, and Label Studio's JSON. Every label is checked against the record it names."""
+"""Labels that come back: our own CSV and JSON, and Label Studio's JSON.
+
+Every label is checked against the record it names.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ class _Incoming:
 def take_labels(store: Store, text: str) -> int:
     """Labels from a file, whichever of the three forms it has; returns how many were new.
 
-    A file is taken whole or not at all: a label with an unknown class, or for a record that is another one in this project, is a
-    DataError before anything is written. Labels that are here already change nothing.
+    A file is taken whole or not at all: a label with an unknown class, or for a record that is another one in this
+    project, is a DataError before anything is written. Labels that are here already change nothing.
     """
     found = _read(text)
     classes: list[str] = store.fact("project", {})["classes"]

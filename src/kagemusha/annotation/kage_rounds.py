@@ -1,16 +1,17 @@
 """Our own rounds: all looks first, then labels say where the rest of the privacy budget goes.
 
-Adjacency, sensitivity, cost. What is asked of the table is what kage asks, and nothing else: counts of columns, distances of all pairs
-from independence, interactions of pairs, all answered with Gaussian noise, so the proof in docs/proofs/kage.md holds word for word. The
-judge never sees a real record here, not even inside the Curator. Its labels enter through one number for each pair, from 0 to 1,
-computed from doubles (`guide.importance`). These numbers decide only *which* interactions are measured and at *what cost*; both may be
-chosen freely after earlier answers (adaptive composition under the filter), and no sensitivity hangs on them.
+Adjacency, sensitivity, cost. What is asked of the table is what kage asks, and nothing else: counts of columns,
+distances of all pairs from independence, interactions of pairs, all answered with Gaussian noise, so the proof in
+docs/proofs/kage.md holds word for word. The judge never sees a real record here, not even inside the Curator. Its
+labels enter through one number for each pair, from 0 to 1, computed from doubles (`guide.importance`). These numbers
+decide only *which* interactions are measured and at *what cost*; both may be chosen freely after earlier answers
+(adaptive composition under the filter), and no sensitivity hangs on them.
 
-A pair measured several times tells as much as one measured once at the sum of the costs. So a round does not choose anew: it brings
-what every pair has had in all towards what the present labels would have given it.
+A pair measured several times tells as much as one measured once at the sum of the costs. So a round does not choose
+anew: it brings what every pair has had in all towards what the present labels would have given it.
 
-The numbers are written down before they are used (`Desk.remembered`). Started again, a round asks for the same at the same cost and
-gets its stored answer, whatever labels have come since.
+The numbers are written down before they are used (`Desk.remembered`). Started again, a round asks for the same at the
+same cost and gets its stored answer, whatever labels have come since.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """AIM (or kage) and BALD together: rounds that read private data, and between them people who label doubles.
 
-Two budgets: privacy, held by the Curator's filter, and labels. A round measures more where the judge is unsure (`rounds`: one
-marginal, chosen among real records; `kage_rounds`: instalments that follow what doubles tell); then a pool of doubles is drawn and the records that would teach the judge most are asked about. The loop is plain sequential code
-that waits for labels. Killed and started again it goes through the same steps: private answers come from the ledger, labels from
-the desk, and nothing is paid or asked twice.
+Two budgets: privacy, held by the Curator's filter, and labels. A round measures more where the judge is unsure
+(`rounds`: one marginal, chosen among real records; `kage_rounds`: instalments that follow what doubles tell); then a
+pool of doubles is drawn and the records that would teach the judge most are asked about. The loop is plain sequential
+code that waits for labels. Killed and started again it goes through the same steps: private answers come from the
+ledger, labels from the desk, and nothing is paid or asked twice.
 """
 
 from __future__ import annotations
@@ -47,11 +48,13 @@ FALLEN = 0.5
 class Annotated(Synthesizer):
     """The choices of the loop.
 
-    `loop` is "aim" (the paper's) or "kage" (all looks first, labels guide the rest). `rounds` is K, `labels` is B, `classes` how many answers there are, `first` how many random doubles are labelled before the first
-    judge. `when` is "between" (labels between private rounds) or "after" (all rounds first: plain active learning). `weights`
-    says how records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `pace` of
-    labels: "growing" (`step`·k in round k), "flat" or "adaptive"; what rounds leave over is asked of the last model. `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are
-    asked for between two trainings of the judge; `held` is the share of labels given to random doubles by which quality is judged.
+    `loop` is "aim" (the paper's) or "kage" (all looks first, labels guide the rest). `rounds` is K, `labels` is B,
+    `classes` how many answers there are, `first` how many random doubles are labelled before the first judge. `when` is
+    "between" (labels between private rounds) or "after" (all rounds first: plain active learning). `weights` says how
+    records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `pace` of
+    labels: "growing" (`step`·k in round k), "flat" or "adaptive"; what rounds leave over is asked of the last model.
+    `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are asked for between two trainings of the
+    judge; `held` is the share of labels given to random doubles by which quality is judged.
     """
 
     name: ClassVar[str] = "aim-bald"

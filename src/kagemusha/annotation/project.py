@@ -92,7 +92,8 @@ def open_project(folder: Path, project: Project) -> Store:
     elif before != project.facts():
         changed = [k for k, v in project.facts().items() if before.get(k) != v]
         raise UsageError(
-            f"{folder}: this project was begun with another {', '.join(changed)}; give the same as before, or another folder"
+            f"{folder}: this project was begun with another {', '.join(changed)}; give the same as before, or another "
+            f"folder"
         )
     return store
 
@@ -118,7 +119,10 @@ def run_rounds(
     key: str = "",
     rested: Callable[[], None] = lambda: None,
 ) -> Model:
-    """The loop, until both budgets are spent. Waits for labels in the store; may be killed and started again at any time."""
+    """The loop, until both budgets are spent.
+
+    Waits for labels in the store; may be killed and started again at any time.
+    """
     declared = explanatory(schema, project.question)
     source = open_source(table, declared)
     desk = StoreDesk(store, len(project.classes), _Shown(declared), shared=project.shared, rested=rested)

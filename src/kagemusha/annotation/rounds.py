@@ -1,8 +1,9 @@
 """The private side of the loop: one marginal a round, chosen where the judge is unsure, measured plainly.
 
-Adjacency, sensitivity, cost: choosing is an exponential mechanism on weighted errors (`queries.weighted_errors`), measuring a
-Gaussian one on plain counts. Of the budget ρ, nine tenths are shared by the columns and the rounds' measurements, a tenth by the
-rounds' choices. Everything goes through the Curator; after a crash, rounds that were answered are answered again from the ledger.
+Adjacency, sensitivity, cost: choosing is an exponential mechanism on weighted errors (`queries.weighted_errors`),
+measuring a Gaussian one on plain counts. Of the budget ρ, nine tenths are shared by the columns and the rounds'
+measurements, a tenth by the rounds' choices. Everything goes through the Curator; after a crash, rounds that were
+answered are answered again from the ledger.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT
 from kagemusha.synthesizers.aim import AIM
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import cell_error
 from kagemusha.synthesizers.protocol import Fitted
 
 DRAWN = 20_000

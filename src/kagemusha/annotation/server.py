@@ -25,7 +25,7 @@ from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
 from kagemusha.annotation.guard import Guard
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
-from kagemusha.untrusted import parse_json
+from kagemusha.files import parse_json
 
 STATIC = Path(__file__).parent / "static"
 MOST_BODY = 4096
@@ -37,7 +37,10 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette:
-    """The server of one project. `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us."""
+    """The server of one project.
+
+    `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us.
+    """
     access = Access(token)
     site = _Site(store, access)
 

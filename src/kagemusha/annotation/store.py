@@ -1,7 +1,7 @@
 """Questions and labels in one SQLite file: one transaction a label, so that what was acknowledged is on disk.
 
-Holds synthetic records and what people said about them; nothing in it is private. The loop writes questions and reads labels, the
-server hands questions out and writes labels, each from its own process.
+Holds synthetic records and what people said about them; nothing in it is private. The loop writes questions and reads
+labels, the server hands questions out and writes labels, each from its own process.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Store(StoreFile):
                 rank += held
                 row = (number, position, json.dumps(codes), json.dumps(shown), held, needed, -rank if held else None)
                 database.execute(
-                    "INSERT INTO tasks (round, position, codes, shown, held, needed, rank) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO tasks (round, position, codes, shown, held, needed, rank) VALUES (?, ?, ?, ?, ?, ?, "
+                    "?)",
                     row,
                 )
         return True
@@ -122,7 +123,10 @@ class Store(StoreFile):
         return bool(found["session"] == session)
 
     def next(self, who: str) -> Task | None:
-        """The next question for somebody, who keeps it for a while; None while there is none, or when all labels are in."""
+        """The next question for somebody, who keeps it for a while.
+
+        None while there is none, or when all labels are in.
+        """
         with self._transaction(durable=False) as database:
             return self._next(database, who)
 
@@ -224,7 +228,10 @@ class Store(StoreFile):
         return Task(row["task"], row["round"], json.loads(row["shown"]))
 
     def settle(self, task: int, who: str, answer: str, key: str) -> bool:
-        """Settle a disagreement: this answer stands whatever the others said. The same `key` again changes nothing (False)."""
+        """Settle a disagreement: this answer stands whatever the others said.
+
+        The same `key` again changes nothing (False).
+        """
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone():
                 return False

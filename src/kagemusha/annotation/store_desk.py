@@ -21,7 +21,10 @@ POLL = 0.2
 
 
 class StoreDesk:
-    """Waits for people. `shared` is the share of records that two people are asked about, so that their agreement is seen."""
+    """Waits for people.
+
+    `shared` is the share of records that two people are asked about, so that their agreement is seen.
+    """
 
     def __init__(
         self,
@@ -64,7 +67,10 @@ class StoreDesk:
         self._store.ask(self._number, positions.tolist())
 
     def wait(self, more: int) -> int:
-        """Look for labels now and then until there are enough, in this round or in all: then nobody is asked any more."""
+        """Look for labels now and then until there are enough, in this round or in all.
+
+        Then nobody is asked any more.
+        """
         start = self._store.counted(self._number)
         wanted = min(start + more, self._quota)
         while (now := self._store.counted(self._number)) < wanted and not self._store.enough():

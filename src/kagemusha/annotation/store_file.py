@@ -1,7 +1,8 @@
 """The SQLite file behind a labelling project: its tables, its transactions, and facts kept as JSON.
 
-Write-ahead log. A *durable* transaction is synced to the disk before it counts (labels: they survive a power cut). Others survive the
-death of the process and may be lost with the power alone (who looks at which record): that saves the wait for the disk.
+Write-ahead log. A *durable* transaction is synced to the disk before it counts (labels: they survive a power cut).
+Others survive the death of the process and may be lost with the power alone (who looks at which record): that saves the
+wait for the disk.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rounds (number INTEGER PRIMARY KEY, quota INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS tasks (
   id INTEGER PRIMARY KEY, round INTEGER NOT NULL REFERENCES rounds, position INTEGER NOT NULL, codes TEXT NOT NULL,
-  shown TEXT NOT NULL, held INTEGER NOT NULL, needed INTEGER NOT NULL, rank INTEGER, lease_by TEXT, lease_until REAL NOT NULL DEFAULT 0,
+  shown TEXT NOT NULL, held INTEGER NOT NULL, needed INTEGER NOT NULL, rank INTEGER,
+  lease_by TEXT, lease_until REAL NOT NULL DEFAULT 0,
   UNIQUE (round, position));
 CREATE INDEX IF NOT EXISTS queue ON tasks (rank) WHERE rank IS NOT NULL;
 CREATE TABLE IF NOT EXISTS labels (
-  id INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks, who TEXT NOT NULL, answer TEXT NOT NULL, at REAL NOT NULL,
+  id INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks, who TEXT NOT NULL, answer TEXT NOT NULL,
+  at REAL NOT NULL,
   key TEXT NOT NULL UNIQUE, undone INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0);
 DROP INDEX IF EXISTS once;
 CREATE UNIQUE INDEX IF NOT EXISTS once_each ON labels (task, who) WHERE undone = 0 AND final = 0;

@@ -1,9 +1,9 @@
 """How sure a classifier is, in whole numbers.
 
-Several versions of a classifier (passes with different units left out, or the trees of a forest) vote on each record: a share for
-every class, in units of 2⁻¹². From there on everything is integers and tables, so the score of a record is the same bit for bit
-whatever stands before or after it. Private records are scored too (inside the Curator), and one that came or went must not
-move the score of another.
+Several versions of a classifier (passes with different units left out, or the trees of a forest) vote on each record: a
+share for every class, in units of 2⁻¹². From there on everything is integers and tables, so the score of a record is
+the same bit for bit whatever stands before or after it. Private records are scored too (inside the Curator), and one
+that came or went must not move the score of another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _STEP, _DEEPEST = 2**8, 16
 
 
 def votes_of(logits: IntArray) -> IntArray:
-    """Votes from logits in units of 2⁻⁸ (passes, records, classes): a softmax by table, each record's votes summing to ONE."""
+    """Votes from logits in units of 2⁻⁸ (passes, records, classes).
+
+    A softmax by table, each record's votes summing to ONE.
+    """
     below = np.maximum(logits - logits.max(axis=-1, keepdims=True), -_DEEPEST * _STEP)
     raised = _powers()[-below]
     return _completed(np.asarray(raised * ONE // raised.sum(axis=-1, keepdims=True)))

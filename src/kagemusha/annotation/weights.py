@@ -1,7 +1,8 @@
 """How much a record counts when the next marginal is chosen: more where the judge's versions disagree.
 
-g(x) = sigmoid((A(x) − μ) / (s · sharpness⁻¹)) with A = BALD and μ, s from a *synthetic* draw: standardising over real records would let
-one of them move the weights of all others. A is a whole number, so g is looked up in a table, in units of 2⁻¹².
+g(x) = sigmoid((A(x) − μ) / (s · sharpness⁻¹)) with A = BALD and μ, s from a *synthetic* draw: standardising over real
+records would let one of them move the weights of all others. A is a whole number, so g is looked up in a table, in
+units of 2⁻¹².
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Attribute inference: how much better a secret column is guessed because the person was in the table.
 
-The attacker knows all other columns of a target and takes the vote of the nearest doubles. Being right says little in itself:
-who knows that smokers cough more may guess well about people nobody asked. So the same attacker guesses again from doubles made
-without the targets' rows, and only the difference is the table's fault.
+The attacker knows all other columns of a target and takes the vote of the nearest doubles. Being right says little in
+itself: who knows that smokers cough more may guess well about people nobody asked. So the same attacker guesses again
+from doubles made without the targets' rows, and only the difference is the table's fault.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ class AttributeRisk:
         if self.difference.low <= 0:
             return (
                 f"{self.secret}: guessed right in {100 * self.inside.value:.1f} % of cases, and in "
-                f"{100 * self.without.value:.1f} % from doubles that never saw these people: no difference that could be told."
+                f"{100 * self.without.value:.1f} % from doubles that never saw these people: no difference that could "
+                f"be told."
             )
         return (
-            f"{self.secret}: being in the table raises the chance of a right guess from {100 * self.without.value:.1f} % to "
-            f"{100 * self.inside.value:.1f} %."
+            f"{self.secret}: being in the table raises the chance of a right guess from {100 * self.without.value:.1f} "
+            f"% to {100 * self.inside.value:.1f} %."
         )
 
 

@@ -1,8 +1,8 @@
 """An audit of two worlds: the strongest statement about our own methods, from thousands of tiny runs.
 
-The worst case: a tiny table that hurts, and an attacker at the shoulder of every run. Both worlds come shuffled and cut anew at
-every pass, as a view or a cluster may give them, so that whatever trusts an order or a cut shows. An audit never proves a
-promise; it bounds how wrong it can be.
+The worst case: a tiny table that hurts, and an attacker at the shoulder of every run. Both worlds come shuffled and cut
+anew at every pass, as a view or a cluster may give them, so that whatever trusts an order or a cut shows. An audit
+never proves a promise; it bounds how wrong it can be.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ class Audit:
 
     @property
     def contradicted(self) -> bool:
-        """Whether these runs contradict what was promised: ε at δ always; μ where costs add up as μ, ρ where they add up as ρ.
+        """Whether these runs contradict what was promised: ε at δ always.
 
-        A method whose events are discrete Gaussian may well pass the μ that its (ε, δ) would allow a continuous one: it promised none.
+        Μ where costs add up as μ, ρ where they add up as ρ. A method whose events are discrete Gaussian may well pass
+        the μ that its (ε, δ) would allow a continuous one: it promised none.
         """
         if self.found.epsilon > self.budget.epsilon:
             return True
@@ -101,9 +102,9 @@ def audit(
 ) -> Audit:
     """Run a method `runs` times in each of two worlds and bound its privacy loss from below.
 
-    With `discover`, the categories of one column are left open and found with that share of the budget; the person's label is held
-    by so many others that it stands at the threshold, where one more shows most. `table` names one of the tables of `worst_case`;
-    by default the one on which the method's promise shows most.
+    With `discover`, the categories of one column are left open and found with that share of the budget; the person's
+    label is held by so many others that it stands at the threshold, where one more shows most. `table` names one of the
+    tables of `worst_case`; by default the one on which the method's promise shows most.
     """
     if runs < 1:
         raise UsageError(f"runs must be at least 1, got {runs}")

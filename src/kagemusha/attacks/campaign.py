@@ -1,4 +1,7 @@
-"""A whole attack on one synthesizer: targets chosen, games played, findings judged. What the command line and reports build on."""
+"""A whole attack on one synthesizer: targets chosen, games played, findings judged.
+
+What the command line and reports build on.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,10 @@ class Campaign:
 
 
 def method_of(model: Model) -> tuple[Method, list[str]]:
-    """The settings of a release that was made: method, options, promise, schema. And what a reader should know about that."""
+    """The settings of a release that was made: method, options, promise, schema.
+
+    And what a reader should know about that.
+    """
     certificate = model.certificate
     given: dict[str, Any] = {k: v for k, v in certificate.parameters.items() if k not in _NOT_OPTIONS}
     notes = [

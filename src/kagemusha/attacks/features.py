@@ -1,8 +1,9 @@
-"""Rows as points: the space in which distances, means and covariances are taken. The paper does not say which; it decides results.
+"""Rows as points: the space in which distances, means and covariances are taken.
 
-Expansion: `codes` gives a category its code (0, 1, 2, …) and a number its value; `onehot` gives a category one coordinate a
-label. Scale: `raw` leaves them so, `minmax` puts every coordinate of the real table between 0 and 1, `sd` divides by its standard
-deviation. A value that may be missing has a coordinate of its own that says so.
+The paper does not say which; it decides results. Expansion: `codes` gives a category its code (0, 1, 2, …) and a number
+its value; `onehot` gives a category one coordinate a label. Scale: `raw` leaves them so, `minmax` puts every coordinate
+of the real table between 0 and 1, `sd` divides by its standard deviation. A value that may be missing has a coordinate
+of its own that says so.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Lens:
         return points
 
     def distances(self, doubles: Doubles, target: Codes) -> FloatArray:
-        """Squared Euclidean distance of every row from one row of codes, looked up code by code where rows are codes."""
+        """Squared Euclidean distance of every row from one row of codes, looked up where rows are codes."""
         if doubles.codes is None:
             gap = self.features(doubles) - self.of_codes(target[None, :])
             return np.asarray(np.einsum("ij,ij->i", gap, gap))

@@ -1,11 +1,11 @@
-"""The membership game: a coin decides whether a table with or without the target is synthesised; the adversary says which.
+"""The membership game: a coin decides whether a table with or without the target is synthesised.
 
-    game = Game(table, choose("selective", table, rng=rng), Method("kage"), inference("neighbour"))
-    outcome = run(game, folder)
+The adversary says which. game = Game(table, choose("selective", table, rng=rng), Method("kage"),
+inference("neighbour")) outcome = run(game, folder)
 
-One training makes one model of one world; `generations` tables are drawn from it. Trainings, not generations, are independent
-trials. What the adversary makes for comparison (references) comes from trainings of its own, which are never scored.
-The number of rows is fixed beforehand: as many as the input has would tell the coin.
+One training makes one model of one world; `generations` tables are drawn from it. Trainings, not generations, are
+independent trials. What the adversary makes for comparison (references) comes from trainings of its own, which are
+never scored. The number of rows is fixed beforehand: as many as the input has would tell the coin.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How sure a result is. Trainings are independent; tables drawn from one training are not, and must not be counted as if they were.
+"""How sure a result is.
 
-Arrays of scores are (trainings, side, generations), side 0 without the target, side 1 with it; above zero says "with".
+Trainings are independent; tables drawn from one training are not, and must not be counted as if they were. Arrays of
+scores are (trainings, side, generations), side 0 without the target, side 1 with it; above zero says "with".
 """
 
 from __future__ import annotations
@@ -57,9 +58,10 @@ def right(scores: FloatArray) -> FloatArray:
 
 
 def accuracy(scores: FloatArray, *, level: float = 0.95, exact_fit: bool = False) -> Estimate:
-    """Share of right answers. With `exact_fit` (a fit that draws nothing at random) every generation is a trial of its own.
+    """Share of right answers.
 
-    Where every trial is one answer, the interval is never narrower than Clopper and Pearson's for so many answers.
+    With `exact_fit` (a fit that draws nothing at random) every generation is a trial of its own. Where every trial is
+    one answer, the interval is never narrower than Clopper and Pearson's for so many answers.
     """
     from scipy.stats import beta
 

@@ -1,8 +1,10 @@
-"""An audit from a single training: many canaries, each in the table by the toss of a coin (Steinke, Nasr and Jagielski 2023).
+"""An audit from a single training.
 
-For methods too slow to train thousands of times. m canaries are tossed, the attacker guesses for r of them and is right v times. Under
-(ε, δ) the number of right guesses is at most a binomial with probability e^ε/(1 + e^ε), plus what δ allows; an ε under which v would
-be too lucky is refuted. Good where training leaks a lot; for ε ≤ 1 it takes thousands of canaries to prove anything.
+Many canaries, each in the table by the toss of a coin (Steinke, Nasr and Jagielski 2023). For methods too slow to train
+thousands of times. m canaries are tossed, the attacker guesses for r of them and is right v times. Under (ε, δ) the
+number of right guesses is at most a binomial with probability e^ε/(1 + e^ε), plus what δ allows; an ε under which v
+would be too lucky is refuted. Good where training leaks a lot; for ε ≤ 1 it takes thousands of canaries to prove
+anything.
 """
 
 from __future__ import annotations
@@ -86,9 +88,9 @@ def audit_one_run(
 ) -> OneRun:
     """Plant canaries, train once, guess by nearness of doubles.
 
-    Canaries are the points of the domain farthest from the table, no two with the same categories. `share` of them is guessed
-    about, those with the most and the least doubles near them; it is fixed beforehand, since a share chosen by its
-    result would have to be paid for.
+    Canaries are the points of the domain farthest from the table, no two with the same categories. `share` of them is
+    guessed about, those with the most and the least doubles near them; it is fixed beforehand, since a share chosen by
+    its result would have to be paid for.
     """
     if not 10 <= canaries <= 100_000:
         raise UsageError(f"canaries must be at least 10 and at most 100,000, got {canaries}")

@@ -1,4 +1,4 @@
-"""The report's drawings: attacks as bars with intervals, the ROC over what the promise allows, accuracy against the number of targets."""
+"""The report's drawings: bars with intervals, the ROC over what the promise allows, accuracy by number of targets."""
 
 from __future__ import annotations
 

@@ -156,7 +156,10 @@ def _curve(found: Sequence[Finding]) -> dict[str, Any] | None:
 
 
 def _exposed(table: Table) -> list[dict[str, Any]]:
-    """The rows farthest from all others, with the columns that set them apart; row numbers and names only, no values."""
+    """The rows farthest from all others, with the columns that set them apart.
+
+    Row numbers and names only, no values.
+    """
     measure = Mahalanobis(table)
     distances = measure.of_rows()
     order = np.argsort(-distances, kind="stable")[:EXPOSED]

@@ -1,8 +1,9 @@
 """What scores of two worlds prove: error rates with their uncertainty, and the least μ, ρ and ε that fit them.
 
-Two ways to bound μ, both exact for any number of runs. *Together*: right answers of both worlds are one sum of independent trials whose mean
-rate is at most Φ(μ/2) under μ; such a sum is never further out than a binomial of that rate (Hoeffding 1956). *Apart*: a bound on false
-alarms and one on misses. The first is sharper where both worlds err alike, as under Gaussian noise; the second where only one does.
+Two ways to bound μ, both exact for any number of runs. *Together*: right answers of both worlds are one sum of
+independent trials whose mean rate is at most Φ(μ/2) under μ; such a sum is never further out than a binomial of that
+rate (Hoeffding 1956). *Apart*: a bound on false alarms and one on misses. The first is sharper where both worlds err
+alike, as under Gaussian noise; the second where only one does.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ def proved(
 ) -> Proved:
     """Lower bounds on μ and ε from scores of as many runs without a person as with them; high scores mean "with".
 
-    A quarter of the runs chooses thresholds, the others judge them. Where a `threshold` is known beforehand (0 for privacy losses), all runs
-    judge that one too. The risk is shared out: half to ε, half to μ or ρ (a promise is of one or the other), over the ways that are tried.
+    A quarter of the runs chooses thresholds, the others judge them. Where a `threshold` is known beforehand (0 for
+    privacy losses), all runs judge that one too. The risk is shared out: half to ε, half to μ or ρ (a promise is of one
+    or the other), over the ways that are tried.
     """
     size = min(len(without), len(inside))
     first = max(1, size // 4)
@@ -110,7 +112,7 @@ def _mu_apart(counts: _Counts, risk: float) -> FloatArray:
 
 
 def _rho(counts: _Counts, risk: float) -> FloatArray:
-    """What ρ-zCDP allows: no answer made of a release is further apart in the two worlds than ρ times the order of the divergence.
+    """What ρ-zCDP allows: no answer from a release diverges more between worlds than ρ times the divergence's order.
 
     Rates further apart than the bounds on them are further apart in every divergence, so the bounds may stand for them.
     """

@@ -1,7 +1,8 @@
-"""Plays on all cores, or on a cluster: each finished unit is a file, so that a run that was killed goes on where it was.
+"""Plays on all cores, or on a cluster.
 
-What a unit gives hangs on the game's seed and the unit's name alone, so the number of workers and the order of work change nothing.
-A worker holds one table, one model and a few numbers at a time; results go to disk, not into memory.
+Each finished unit is a file, so that a run that was killed goes on where it was. What a unit gives hangs on the game's
+seed and the unit's name alone, so the number of workers and the order of work change nothing. A worker holds one table,
+one model and a few numbers at a time; results go to disk, not into memory.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def run(
 ) -> Outcome:
     """Play a game and score it. With a folder, finished units are kept there and never played twice.
 
-    `jobs` is the number of processes (−1: all cores); `scheduler` the address of a dask scheduler, whose workers are used instead.
+    `jobs` is the number of processes (−1: all cores); `scheduler` the address of a dask scheduler, whose workers are
+    used instead.
     """
     results = play(game, folder, jobs=jobs, scheduler=scheduler, progress=progress)
     return game.judge(results)
@@ -100,7 +102,10 @@ def _play(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
 
 
 def _play_alone(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
-    """One after the other in every process: what networks draw at their start hangs on a state that threads would share."""
+    """One after the other in every process.
+
+    What networks draw at their start hangs on a state that threads would share.
+    """
     with _ALONE:
         return _play(game, unit)
 

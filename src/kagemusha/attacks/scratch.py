@@ -1,7 +1,7 @@
 """A ledger for runs that release nothing: no disk, no cap, no chain. Games and audits make thousands of these.
 
-It keeps answers, so that the Curator works as in a release; what it holds is forgotten with the run. `scratch_release` joins it to
-simulated noise alone, and it has no head, so that no certificate can be made of what runs on it.
+It keeps answers, so that the Curator works as in a release; what it holds is forgotten with the run. `scratch_release`
+joins it to simulated noise alone, and it has no head, so that no certificate can be made of what runs on it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ class ScratchLedger:
 def scratch_release(
     synthesizer: Synthesizer, schema: Schema, budget: Budget, rng: np.random.Generator, *, delta_share: float = 0.0
 ) -> Release:
-    """A release that is none: reproducible noise, the filter as always, no ledger. `delta_share` of δ is set aside for discovery."""
+    """A release that is none: reproducible noise, the filter as always, no ledger.
+
+    `delta_share` of δ is set aside for discovery.
+    """
     accounting = Accounting(synthesizer.accounting)
     schedule = () if delta_share else synthesizer.schedule_for(schema, budget)
     request = ReleaseRequest("game", synthesizer.name, budget, accounting, schedule=schedule)

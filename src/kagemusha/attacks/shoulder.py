@@ -1,7 +1,7 @@
-"""An attacker at the shoulder of a release, who knows every row but one person's and sees every answer before it is used.
+"""An attacker at the shoulder of a release, who knows all rows but one person's and sees answers before they are used.
 
-For each answer and each choice both worlds' exact values are known, so the score of a run is its privacy loss, the best score
-there is (Neyman and Pearson).
+For each answer and each choice both worlds' exact values are known, so the score of a run is its privacy loss, the
+best score there is (Neyman and Pearson).
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, Generation
 from kagemusha.privacy.generation.rows import LATTICE_BITS
 from kagemusha.queries.query import Choice, Query
 from kagemusha.release.clipping import LATTICE
-from kagemusha.release.curator import summed
-from kagemusha.release.observer import Observer
+from kagemusha.release.curator import Observer, summed
 from kagemusha.release.release import Release
 from kagemusha.release.rows import cliques_of, secret_of
 from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, gradient_sum
@@ -41,8 +40,8 @@ class Spent(Exception):
 class Shoulder(Observer):
     """`loss` grows by the log-likelihood ratio of every answer, with the person against without.
 
-    `measured` and `chosen` grow by the μ² that the person's part in each noisy answer is worth, and by twice the divergence of each
-    choice: what an attacker with endless runs could reach, and by which way.
+    `measured` and `chosen` grow by the μ² that the person's part in each noisy answer is worth, and by twice the
+    divergence of each choice: what an attacker with endless runs could reach, and by which way.
     """
 
     def __init__(self, release: Release, worlds: tuple[Source, Source]) -> None:
@@ -79,7 +78,7 @@ class Shoulder(Observer):
         self._end_if_spent()
 
     def drew(self, event: GenerationEvent, lattice: Sequence[IntArray]) -> None:
-        """The loss of rows before they became codes, for an attacker who takes any noise on mean and covariance for none.
+        """The loss of rows before they became codes, for an attacker who ignores noise on mean and covariance.
 
         Without such noise this is the privacy loss itself; with it, a score like any other.
         """
@@ -92,10 +91,11 @@ class Shoulder(Observer):
         self.measured += 0.0 if event.noise else 2 * len(rows) * divergence(inside, without)
 
     def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
-        """The loss of a step for an attacker who knows the parameters, everybody else in the sample and all their draws.
+        """The loss of a step for an attacker who knows the parameters and everybody else's draws.
 
-        With the person, the sum is that of the others with probability 1 − rate, and has the person's gradient g besides with
-        probability rate; without, it is that of the others: L = log(1 − rate + rate·exp((2x·g − ‖g‖²)/2s²)).
+        With the person, the sum is that of the others with probability 1 − rate, and has the person's gradient g
+        besides with probability rate; without, it is that of the others: L = log(1 − rate + rate·exp((2x·g −
+        ‖g‖²)/2s²)).
         """
         with_person = Rows(self.worlds[1])
         person = with_person.persons - 1
@@ -116,7 +116,10 @@ class Shoulder(Observer):
 
 
 class Finding(Shoulder):
-    """The same while categories are still being found: worlds are open tables until the release has closed the schema."""
+    """The same while categories are still being found.
+
+    Worlds are open tables until the release has closed the schema.
+    """
 
     def __init__(self, release: Release, tables: tuple[OpenTable, OpenTable]) -> None:
         super().__init__(release, (_Unknown(), _Unknown()))

@@ -1,7 +1,7 @@
 """The table a game is played over, and the two worlds that differ in the target. All of it codes; INTERNAL.
 
-A release and its doubles may have coarser bins than the table the adversary knows: `Coarse` leads from the codes of one schema to
-those of the other and back, without a detour over values.
+A release and its doubles may have coarser bins than the table the adversary knows: `Coarse` leads from the codes of one
+schema to those of the other and back, without a detour over values.
 """
 
 from __future__ import annotations
@@ -165,7 +165,10 @@ class Coarse:
 
 @dataclass(frozen=True, eq=False)
 class Doubles:
-    """A synthetic table as the adversary sees it: codes, or the raw numbers of a generator that never made codes of them."""
+    """A synthetic table as the adversary sees it.
+
+    Codes, or the raw numbers of a generator that never made codes of them.
+    """
 
     codes: Codes | None = None
     values: FloatArray | None = None

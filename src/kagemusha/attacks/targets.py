@@ -1,8 +1,9 @@
 """Whom the adversary goes for: rows at random, the most outlying rows, or the most outlying points of the whole domain.
 
-Outlying is Mahalanobis' distance M(D, x) = √((x−μ)ᵀ Σ⁺ (x−μ)), with Σ over n (not n − 1) and its pseudo-inverse: one-hot columns
-make Σ singular, and a ridge would turn pairs of columns that determine each other into distances of its own making.
-M² is convex, so along a number its largest value is at a bound: coordinate ascent over the corners of the domain, from many starts.
+Outlying is Mahalanobis' distance M(D, x) = √((x−μ)ᵀ Σ⁺ (x−μ)), with Σ over n (not n − 1) and its pseudo-inverse:
+one-hot columns make Σ singular, and a ridge would turn pairs of columns that determine each other into distances of its
+own making. M² is convex, so along a number its largest value is at a bound: coordinate ascent over the corners of the
+domain, from many starts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ CUTOFF = 1e-9
 class Target:
     """The rows that one world has and the other has not.
 
-    Members are rows of the table (D_pos = D, D_neg lacks them); made ones are points of the domain (D_pos has them more).
+    Members are rows of the table (D_pos = D, D_neg lacks them); made ones are points of the domain (D_pos has them
+    more).
     """
 
     name: str
@@ -130,8 +132,8 @@ def _corners(table: Table) -> list[IntArray]:
 def ascend(measure: Mahalanobis, table: Table, *, count: int, rng: np.random.Generator) -> IntArray:
     """The `count` points of the domain farthest from the table's middle, no two with the same categories.
 
-    From each start one column after the other takes the code that leads farthest, until none does. Every point met on the way is
-    remembered under its categories, so that many targets cost as much as one.
+    From each start one column after the other takes the code that leads farthest, until none does. Every point met on
+    the way is remembered under its categories, so that many targets cost as much as one.
     """
     lens, options = measure.lens, _corners(table)
     labelled = [i for i, column in enumerate(table.schema.modelled) if column.axis is None]

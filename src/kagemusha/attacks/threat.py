@@ -1,4 +1,7 @@
-"""What the adversary knows, apart from what is done with it: the same attack is a different claim under another threat."""
+"""What the adversary knows, apart from what is done with it.
+
+The same attack is a different claim under another threat.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What plays say about a promise, in numbers and in words. An attack that fails proves nothing; the words say how much it could have seen."""
+"""What plays say about a promise, in numbers and in words.
+
+An attack that fails proves nothing; the words say how much it could have seen.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +110,8 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
             one = broken[0]
             return Verdict(
                 "broken",
-                f"BROKEN: {one.cell.inference} on the {one.cell.target} target proves ε ≥ {one.bound.epsilon:.3g}, more than "
-                f"{promised.in_words()} allows.",
+                f"BROKEN: {one.cell.inference} on the {one.cell.target} target proves ε ≥ {one.bound.epsilon:.3g}, "
+                f"more than {promised.in_words()} allows.",
             )
     words = _allowance(promised) + " "
     if worst.p < RISK / tried and worst.accuracy.low > 0.5:
@@ -120,8 +123,9 @@ def verdict(found: Sequence[Finding], budget: Budget | None = None) -> Verdict:
     if widest > 0.5 + 2 * SEEN:
         needed = math.ceil((1.96 * 0.5 / SEEN) ** 2 / 2)
         words += (
-            f"No attack did better than guessing, but these were too weak to tell: {trainings:,} independent trainings leave room "
-            f"for an accuracy of {100 * widest:.0f} %. About {needed:,} would show an advantage of {100 * SEEN:.0f} points."
+            f"No attack did better than guessing, but these were too weak to tell: {trainings:,} independent trainings "
+            f"leave room for an accuracy of {100 * widest:.0f} %. About {needed:,} would show an advantage of "
+            f"{100 * SEEN:.0f} points."
         )
         return Verdict("weak", words + more)
     words += (
@@ -157,8 +161,8 @@ def _against(one: Finding, promised: Budget | None, risk: float) -> str:
     if enough is None:
         return f"{trainings:,} trainings do not contradict the promise; the rate that was seen is one that it allows."
     return (
-        f"{trainings:,} trainings are too few to contradict the promise, and do not confirm it either: if the attack goes on being right "
-        f"as often, about {max(enough, 2 * trainings):,} would."
+        f"{trainings:,} trainings are too few to contradict the promise, and do not confirm it either: if the attack "
+        f"goes on being right as often, about {max(enough, 2 * trainings):,} would."
     )
 
 
@@ -191,8 +195,8 @@ def _allowance(budget: Budget | None) -> str:
     if budget is None:
         return "There is no promise: whatever is found is what the method leaks."
     return (
-        f"{budget.in_words()} allows an attacker who knows everything else to be right in {100 * most_accuracy(budget):.1f} % "
-        "of plays at most."
+        f"{budget.in_words()} allows an attacker who knows everything else to be right in "
+        f"{100 * most_accuracy(budget):.1f} % of plays at most."
     )
 
 

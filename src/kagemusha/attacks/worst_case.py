@@ -1,7 +1,8 @@
-"""Tiny tables made to hurt: two worlds that differ in one person whom every question of a method touches as much as it can.
+"""Tiny worst-case tables: two worlds that differ in one person, who moves every answer as much as possible.
 
-What a person does not touch is lost to the attacker: a share of the budget spent on choosing among candidates that all move alike,
-a sum clipped at a length the person does not reach. Each table is made for the methods that lose least on it.
+What a person does not touch is lost to the attacker: a share of the budget spent on choosing among candidates that all
+move alike, a sum clipped at a length the person does not reach. Each table is made for the methods that lose least on
+it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.errors import UsageError
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.schema import Category, Column, Drop, Integer, Schema, Unit
 
 Tables = tuple[object, object]
@@ -30,7 +30,10 @@ def _three() -> tuple[list[Column], list[Row], Row, Row]:
 
 
 def _pair() -> tuple[list[Column], list[Row], Row, Row]:
-    """Two columns that go together: one pair, always worth measuring; columns, dependence and interaction all move in full."""
+    """Two columns that go together: one pair, always worth measuring.
+
+    Columns, dependence and interaction all move in full.
+    """
     columns: list[Column] = [Category(name, categories=("x", "y"), out_of_domain="clip") for name in ("a", "b")]
     rows = [("x", "x")] * 190 + [("y", "y")] * 190 + [("x", "y")] * 10 + [("y", "x")] * 10
     return columns, list(rows), ("y", "y"), ("x", "y")
@@ -43,7 +46,10 @@ def _lone() -> tuple[list[Column], list[Row], Row, Row]:
 
 
 def _numbers() -> tuple[list[Column], list[Row], Row, Row]:
-    """Three numbers, all people near the middle, the person in a corner: longer than every length anything is clipped at."""
+    """Three numbers, all people near the middle, the person in a corner.
+
+    Longer than every length anything is clipped at.
+    """
     columns: list[Column] = [Integer(name, lower=0, upper=100) for name in ("a", "b", "c")]
     rng = np.random.default_rng(0)
     people = np.clip(np.rint(rng.normal(50, 5, (1500, 3))), 0, 100).astype(int)
@@ -51,13 +57,19 @@ def _numbers() -> tuple[list[Column], list[Row], Row, Row]:
 
 
 def _corners() -> tuple[list[Column], list[Row], Row, Row]:
-    """Three numbers, nearly everybody in one corner, the person in the opposite one with a few: nobody can move a covariance further."""
+    """Three numbers, nearly everybody in one corner, the person in the opposite one with a few.
+
+    Nobody can move a covariance further.
+    """
     columns: list[Column] = [Integer(name, lower=0, upper=100) for name in ("a", "b", "c")]
     return columns, [(0, 0, 0)] * 1492 + [(100, 100, 100)] * 8, (100, 100, 100), (0, 0, 0)
 
 
 def _mixed() -> tuple[list[Column], list[Row], Row, Row]:
-    """Three numbers beside two labels: classes are chosen, and the labels are a part of the table for another method."""
+    """Three numbers beside two labels.
+
+    Classes are chosen, and the labels are a part of the table for another method.
+    """
     columns, people, _, _ = _numbers()
     labels = [Category(name, categories=("x", "y"), out_of_domain="clip") for name in ("d", "e")]
     rows = [(*row, "xy"[i % 2], "xy"[i % 3 % 2]) for i, row in enumerate(people)]
@@ -88,11 +100,15 @@ STRONGEST = {
 
 
 OPTIONS: dict[str, dict[str, Any]] = {"gaussian-rows": {"rows": 200, "at_least": 1400}}
-"""Options with which a method's promise shows: rows of few records need little noise on the moments, which hides the person."""
+"""Options with which a method's promise shows: rows of few records need little noise on the moments, which hides the
+person."""
 
 
 def crowd(table: Any, label: str, people: int) -> Any:
-    """The table with so many more people who hold this label of column c, each one person of their own; the last row stays last."""
+    """The table with so many more people who hold this label of column c, each one person of their own.
+
+    The last row stays last.
+    """
     import pyarrow as pa
 
     first = table.slice(0, 1).to_pylist()[0]

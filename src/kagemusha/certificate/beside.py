@@ -9,8 +9,8 @@ from kagemusha.certificate.check import Check
 from kagemusha.certificate.inventory import OUTPUTS, PAGE, SCHEMA, Inventory
 from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import SchemaError
+from kagemusha.files import StrangeFileError
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError
 from kagemusha.version import __version__
 
 
@@ -88,7 +88,8 @@ def _page_check(inventory: Inventory, certificate: Certificate, digest: str) -> 
         return Check(
             PAGE,
             True,
-            "matches its hash; its text was not made again, because another version made the page: read certificate.json",
+            "matches its hash; its text was not made again, because another version made the page: read "
+            "certificate.json",
             caution=True,
         )
     same = render(certificate, digest=digest).encode() == page

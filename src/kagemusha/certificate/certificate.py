@@ -1,8 +1,8 @@
 """The certificate: what was promised, what was read, what it cost, and what the promise rests on.
 
 A certificate is one canonical JSON text. It carries a digest of itself, so a careless edit shows; and everything in it
-that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with the
-rest. It is no signature: a consistent edit does not show.
+that can be computed is computed again by `verify`, so an edit with a corrected digest shows if it does not agree with
+the rest. It is no signature: a consistent edit does not show.
 """
 
 from __future__ import annotations
@@ -12,17 +12,28 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kagemusha.certificate import sentences
-from kagemusha.certificate.totals import totals
 from kagemusha.errors import UsageError, VerifyError
+from kagemusha.files import parse_json
 from kagemusha.pages import card, short
-from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event, event_from_json
-from kagemusha.privacy.unit import Adjacency
-from kagemusha.untrusted import parse_json
+
+
+@lru_cache(maxsize=16)
+def totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> Mapping[str, float]:
+    """Kept, because a certificate is bound, written and shown one after the other, and composition takes a while."""
+    accountants: list[Accountant] = [ZCDP(), RDP(), PLD()]
+    own = ACCOUNTANTS[accounting]
+    if own.name not in {a.name for a in accountants}:
+        accountants.insert(0, own)
+    return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
+
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from kagemusha.untrusted import StrangeFileError, odd_kind, open_regular, read_regular, shown
+from kagemusha.files import StrangeFileError, odd_kind, open_regular, read_regular, shown
 
 CERTIFICATE = "certificate.json"
 PAGE = "certificate.html"

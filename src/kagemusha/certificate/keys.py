@@ -1,7 +1,8 @@
-"""Keys that sign releases (Ed25519): the private one in a file of its own, the public one beside it, and whom one trusts.
+"""Keys that sign releases (Ed25519).
 
-A key is known by its id, the SHA-256 of the public key as certificates of the web hold it (SubjectPublicKeyInfo). Its name
-and the last day it is valid stand in the public file; what counts is what the reader's own list of trusted keys says.
+The private one in a file of its own, the public one beside it, and whom one trusts. A key is known by its id, the
+SHA-256 of the public key as certificates of the web hold it (SubjectPublicKeyInfo). Its name and the last day it is
+valid stand in the public file; what counts is what the reader's own list of trusted keys says.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagemusha.certificate.inventory import CERTIFICATE
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import write_whole
-from kagemusha.untrusted import StrangeFileError, open_regular, parse_json
+from kagemusha.files import StrangeFileError, open_regular, parse_json, write_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -130,7 +130,10 @@ def public_file(key: Path) -> Path:
 
 
 def new_key(path: Path, name: str, expires: str | None = None) -> PublicKey:
-    """Make a key: the private one at `path`, readable by its owner alone, the public one beside it. Replaces nothing."""
+    """Make a key: the private one at `path`, readable by its owner alone, the public one beside it.
+
+    Replaces nothing.
+    """
     ed25519 = crypto()
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 

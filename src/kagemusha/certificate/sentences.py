@@ -22,7 +22,8 @@ ROW = (
     "at least k times as large, and more where δ is not 0.",
 )
 PERSON = (
-    "The promise covers one person: all rows that share a value of the column {column!r}. At most {rows:,} of a person's "
+    "The promise covers one person: all rows that share a value of the column {column!r}. At most {rows:,} of a "
+    "person's "
     "rows were used, chosen by a public rule that looks at no other person; rows without a value there were left out.",
 )
 KNOWN = (
@@ -34,47 +35,50 @@ ALONE = (
     "custodian's ledger holds the sum and its cap.",
 )
 KNOWS = (
-    "A ledger knows a table by its name and, for a file, by its bytes and its rows in any order. That the same people stand in "
-    "other rows, or that another ledger was used for them, it cannot know.",
+    "A ledger knows a table by its name and, for a file, by its bytes and its rows in any order. That the same people "
+    "stand in other rows, or that another ledger was used for them, it cannot know.",
 )
 
 FOREIGN = (
-    "Method: it is code of the package {package}, not of Kagemusha. Its answers were charged as the events say; its reading of the "
-    "table was not checked, and code of a package can read a table without asking.",
+    "Method: it is code of the package {package}, not of Kagemusha. Its answers were charged as the events say; its "
+    "reading of the table was not checked, and code of a package can read a table without asking.",
 )
 
 GENERATED = (
-    "Generation: the rows are draws from a normal distribution that nobody saw, made in whole numbers on a lattice of 2⁻⁵⁶; the "
-    "chance that rounding changed any of them is part of δ. Eigenvectors were computed in doubles and are taken to be right to 2⁻⁴⁰.",
+    "Generation: the rows are draws from a normal distribution that nobody saw, made in whole numbers on a lattice of "
+    "2⁻⁵⁶; the chance that rounding changed any of them is part of δ. Eigenvectors were computed in doubles and are "
+    "taken to be right to 2⁻⁴⁰.",
 )
 
 FLOATING = (
-    "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a lattice of "
-    "2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of which the last digits "
-    "of processors leave doubt.",
+    "Training: noise and gradients have the precision of doubles. The noise is Gaussian to 53 bits and rounded to a "
+    "lattice of 2⁻²⁰ clips, and it is assumed that a row's gradient does not depend on who else is in the sample, of "
+    "which the last digits of processors leave doubt.",
 )
 
 WEIGHTED = (
-    "Survey weights: the column {column!r} says how many people of the population a record stands for, at most {upper:g}. It is "
-    "protected as any other value of a record is, and a weighted count has noise for the largest weight. The promise is about the "
-    "people in the table, the sample. It says nothing of people of the population who were not asked: the table holds no record of "
-    "theirs, and what holds for a group of them can be learned from others. Nothing is claimed from the sample having been drawn at "
-    "random. A weight counts as part of its own record alone: where weights were adjusted to the sample (raking, "
-    "post-stratification), one person's answers also moved the weights of others, and that is not covered.",
+    "Survey weights: the column {column!r} says how many people of the population a record stands for, at most "
+    "{upper:g}. It is protected as any other value of a record is, and a weighted count has noise for the largest "
+    "weight. The promise is about the people in the table, the sample. It says nothing of people of the population who "
+    "were not asked: the table holds no record of theirs, and what holds for a group of them can be learned from "
+    "others. Nothing is claimed from the sample having been drawn at random. A weight counts as part of its own record "
+    "alone: where weights were adjusted to the sample (raking, post-stratification), one person's answers also moved "
+    "the weights of others, and that is not covered.",
 )
 
 
 SAFE = (
-    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line break, after any "
-    "apostrophes) are written with one apostrophe more before them; plain numbers are not."
+    "For spreadsheets, texts and column names of the table that begin like a formula (with = + - @, a tab or a line "
+    "break, after any apostrophes) are written with one apostrophe more before them; plain numbers are not."
 )
 """Of a table that was written so."""
 
 DRAWN = (
     "Rows: {rows:,} were drawn from N(μ, Σ) and are all that was released, now or ever; mean μ and covariance Σ were "
-    "written nowhere. That number, the floor of {floor:g} and the {at_least:,} records to which a smaller table is filled "
-    "up with empty ones were declared without looking at the table. Theorem D of "
-    "docs/proofs/gaussian-generation-replace.md then holds for every table: no eigenvalue and no number of records is assumed."
+    "written nowhere. That number, the floor of {floor:g} and the {at_least:,} records to which a smaller table is "
+    "filled up with empty ones were declared without looking at the table. Theorem D of "
+    "docs/proofs/gaussian-generation-replace.md then holds for every table: no eigenvalue and no number of records is "
+    "assumed."
 )
 """Of rows that were drawn from a distribution nobody saw."""
 

@@ -1,8 +1,8 @@
 """Who vouches for a release: an Ed25519 signature over the hashes of all its files.
 
-`signature.json` is a DSSE envelope around an in-toto statement (version 1). Its subjects are all files of the folder but
-itself, the certificate and its page included, so no file can be added, left out or changed. The envelope carries the
-public key it was made with, so that a signature which does not fit is noticed even where nobody trusts its key.
+`signature.json` is a DSSE envelope around an in-toto statement (version 1). Its subjects are all files of the folder
+but itself, the certificate and its page included, so no file can be added, left out or changed. The envelope carries
+the public key it was made with, so that a signature which does not fit is noticed even where nobody trusts its key.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kagemusha.certificate.keys import (
     today,
 )
 from kagemusha.errors import UsageError
-from kagemusha.untrusted import StrangeFileError, parse_json
+from kagemusha.files import StrangeFileError, parse_json
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

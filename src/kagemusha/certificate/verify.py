@@ -19,10 +19,10 @@ from kagemusha.certificate.check import all_passed as all_passed
 from kagemusha.certificate.inventory import CERTIFICATE, Inventory, read_certificate
 from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
+from kagemusha.files import StrangeFileError, parse_json
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError, parse_json
 
 MOST_DELTA = 1e-5
 """The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
@@ -61,7 +61,10 @@ def verify(certificate_path: Path) -> list[Check]:
 
 
 def open_certificate(path: Path) -> Opened:
-    """Read a certificate and look at the files around it: none if it lies by itself, under another name and naming none."""
+    """Read a certificate and look at the files around it.
+
+    None if it lies by itself, under another name and naming none.
+    """
     with _refusing(path):
         text = read_certificate(path)
         certificate = Certificate.from_json(text)

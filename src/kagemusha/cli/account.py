@@ -11,8 +11,8 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accountant
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 
 app = typer.Typer(no_args_is_help=True, help="Privacy arithmetic without data: what noise costs and what an ε means.")
 
@@ -24,9 +24,9 @@ Mechanism = Annotated[str, typer.Option("--mechanism", help="gaussian, laplace o
 
 
 def _events(mechanism: str, scale: float, times: int, adjacency: Adjacency) -> Sequence[Event]:
+    from kagemusha.privacy.budget import PrivacyUnit
     from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, LaplaceEvent
     from kagemusha.privacy.query_kinds import COUNTS
-    from kagemusha.privacy.unit import PrivacyUnit
 
     if times < 1:
         raise UsageError(f"--times must be at least 1, got {times}")
@@ -123,7 +123,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """What does this ε mean? The best any attacker can do."""
-    from kagemusha.certificate.consequence import consequences, in_words
+    from kagemusha.certificate.page import consequences, in_words
     from kagemusha.privacy.accountants import Accounting
     from kagemusha.privacy.budget import Budget
 

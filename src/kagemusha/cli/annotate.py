@@ -15,7 +15,7 @@ import typer
 from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.errors import DataError, UsageError
-from kagemusha.untrusted import read_regular
+from kagemusha.files import read_regular
 
 DONE = "release"
 
@@ -63,9 +63,10 @@ def annotate(
 ) -> None:
     """Let people label doubles in a browser, instead of people's records.
 
-    Starts a page on this computer and prints its link. Everything is on disk: Ctrl-C stops it, the same command goes on where it was,
-    and nothing is paid or asked twice. When both budgets are used up, the folder holds the labelled doubles and a release with its
-    certificate. Labels travel to Label Studio and back: see the page's export, and --import.
+    Starts a page on this computer and prints its link. Everything is on disk: Ctrl-C stops it, the same command goes on
+    where it was, and nothing is paid or asked twice. When both budgets are used up, the folder holds the labelled
+    doubles and a release with its certificate. Labels travel to Label Studio and back: see the page's export, and
+    --import.
     """
     from kagemusha.annotation.exchange import label_studio_config
     from kagemusha.annotation.incoming import take_labels

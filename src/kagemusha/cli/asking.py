@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 
-from kagemusha.cli.caps import cap_told
 from kagemusha.cli.options import ledger_path
-from kagemusha.cli.output import plain, say
+from kagemusha.cli.output import cap_told, plain, say
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 if TYPE_CHECKING:
     from kagemusha.certificate.certificate import Certificate
@@ -32,8 +31,8 @@ KeyOption = Annotated[
 ]
 
 NO_CAP = (
-    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say with "
-    "--cap, such as --cap 3, what all releases of it may cost together"
+    "the ledger holds no cap for this table, and a question would leave its own ε as the cap of all that follows: say "
+    "with --cap, such as --cap 3, what all releases of it may cost together"
 )
 
 WITHIN_95 = 1.959963984540054
@@ -83,7 +82,8 @@ class Paid(Generic[Released]):
 
         whom = self.certificate.of_whom
         say(
-            f"Paid: {self.certificate.promised.in_words()}. It is about one {whom}. Ledger: {plain(ledger_shown(self.ledger))}"
+            f"Paid: {self.certificate.promised.in_words()}. It is about one {whom}. Ledger: "
+            f"{plain(ledger_shown(self.ledger))}"
         )
         say("The same command again costs nothing and gives the same numbers. They may be published.")
 
@@ -100,7 +100,7 @@ def ask(
 ) -> Paid[Released]:
     """The answer of a question, paid for in the ledger first."""
     from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
-    from kagemusha.making.caps import find_cap, require_cap_fits, settle_cap
+    from kagemusha.making.order import find_cap, require_cap_fits, settle_cap
     from kagemusha.privacy.budget import Budget
     from kagemusha.release.asking import ask as answered
     from kagemusha.release.asking import require_confirmed, require_named, require_promise

@@ -21,7 +21,7 @@ from kagemusha.cli.options import (
 )
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import part
 from kagemusha.synthesizers.registry import DEFAULT, names
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kagemusha.attacks.synthesis.protocol import Maker
     from kagemusha.schema import Schema
 
+METHOD_HELP = f"One of: {', '.join(names())}. Repeatable."
 _TARGETS = "random, selective, adaptive, blind"
 
 
@@ -38,9 +39,7 @@ def attack(
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="The schema file (TOML); a release brings its own.")
     ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}. Repeatable.")
-    ] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help=METHOD_HELP)] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
     adjacency: AdjacencyOption = "add-remove",
@@ -53,7 +52,8 @@ def attack(
         str | None,
         typer.Option(
             "--command",
-            help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}. Its promise, if it makes one, is --epsilon.',
+            help='A program that reads and writes CSV: "prog {in} {out}"; also {rows} and {seed}. Its promise, if it '
+            "makes one, is --epsilon.",
         ),
     ] = None,
     targets: Annotated[str, typer.Option(help=f"Of {_TARGETS}; with commas between.")] = "random,selective,adaptive",
@@ -94,8 +94,9 @@ def attack(
 ) -> None:
     """Attack a method, a release or any program, and see whether anyone can tell who was in the table.
 
-    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing spent; the ledger of the table is told first. Results are
-    INTERNAL. Exits with 5 if the plays contradict the promise. An attack that fails proves nothing: see also `kagemusha audit`.
+    Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing
+    spent; the ledger of the table is told first. Results are INTERNAL. Exits with 5 if the plays contradict the
+    promise. An attack that fails proves nothing: see also `kagemusha audit`.
     """
     from kagemusha.attacks.campaign import Campaign
     from kagemusha.attacks.features import Space

@@ -10,7 +10,7 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, Epsilon, JsonOption, Options, parse_options
 from kagemusha.cli.output import plain, progress_bar, say, say_json
 from kagemusha.errors import PrivacyError, UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, names
 
@@ -23,7 +23,8 @@ AuditedMethod = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help=f"One of: {', '.join((*names(), *LOOPS))}; the last two are the loops of `annotate`, whose labels a rule gives.",
+        help=f"One of: {', '.join((*names(), *LOOPS))}; the last two are the loops of `annotate`, whose labels a rule "
+        f"gives.",
     ),
 ]
 
@@ -48,10 +49,11 @@ def audit(
     seed: Annotated[int, typer.Option(help="For the same runs again.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Attack a method where it hurts most: two tiny made tables that differ in one person, every released number in sight.
+    """Attack a method where it hurts most.
 
-    Reads no data of yours. The bound on ε and μ that is found holds with probability 0.9999. Exits with 5 if it contradicts the
-    promise. No audit proves a promise; it bounds how wrong it can be.
+    Two tiny made tables that differ in one person, every released number in sight. Reads no data of yours. The bound on
+    ε and μ that is found holds with probability 0.9999. Exits with 5 if it contradicts the promise. No audit proves a
+    promise; it bounds how wrong it can be.
     """
     from kagemusha.attacks.audit import audit as run
     from kagemusha.attacks.worst_case import OPTIONS
@@ -99,7 +101,8 @@ def audit(
         say(f"[bold]{plain(method)}[/], {budget.in_words()}: {2 * runs:,} runs")
         say(f"Promised   ε = {epsilon:g} (μ = {found.promised_mu:.4g})")
         say(
-            f"Proved     ε ≥ {found.found.epsilon:.4g}, μ ≥ {found.found.mu:.4g}; the attacker is right in {100 * found.found.accuracy:.1f} %"
+            f"Proved     ε ≥ {found.found.epsilon:.4g}, μ ≥ {found.found.mu:.4g}; the attacker is right in "
+            f"{100 * found.found.accuracy:.1f} %"
         )
         say(f"Verdict    {found.verdict}")
     if found.contradicted:
@@ -107,7 +110,10 @@ def audit(
 
 
 def _loop(method: str, **choices: Any) -> Synthesizer:
-    """A loop of `annotate` whose labels come at once from a public rule: the audit is of what it reads, not of who labels."""
+    """A loop of `annotate` whose labels come at once from a public rule.
+
+    The audit is of what it reads, not of who labels.
+    """
     from kagemusha.annotation.desk import SimulatedDesk
     from kagemusha.annotation.loop import Annotated as Choices
 

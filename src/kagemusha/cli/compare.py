@@ -11,7 +11,7 @@ import typer
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, check_seed
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 
 def compare(
@@ -39,8 +39,8 @@ def compare(
 ) -> None:
     """Run several methods at several ε and draw error against ε, with error bars.
 
-    These are simulations: they read the real table without a charge, which its ledger is told first, so the results are INTERNAL. Every finished fit is
-    kept; stopped with Ctrl-C, the same command goes on where it was.
+    These are simulations: they read the real table without a charge, which its ledger is told first, so the results are
+    INTERNAL. Every finished fit is kept; stopped with Ctrl-C, the same command goes on where it was.
     """
     from kagemusha.evaluation.compare import Comparison, run_comparison
     from kagemusha.evaluation.compare_report import summarise, write_comparison

@@ -30,7 +30,8 @@ def demo(
 ) -> None:
     """See it work on the RAND Health Insurance Experiment: synthesised, certified, verified.
 
-    20,190 rows that ship with statsmodels, each a person in one of up to five years; the promise covers all rows of a person.
+    20,190 rows that ship with statsmodels, each a person in one of up to five years; the promise covers all rows of a
+    person.
     """
     import shutil
 
@@ -51,7 +52,8 @@ def demo(
     schema.write_bytes(files("kagemusha.cli").joinpath("data/randhie.toml").read_bytes())
     say(f"[bold]1.[/] {plain(data)}: the private table; {plain(schema)}: what is public about it")
     say(
-        f"[bold]2.[/] kagemusha synth {plain(data)} --schema {plain(schema)} --epsilon {epsilon:g} --out {plain(out)}/doubles"
+        f"[bold]2.[/] kagemusha synth {plain(data)} --schema {plain(schema)} --epsilon {epsilon:g} --out "
+        f"{plain(out)}/doubles"
     )
     synth(data=str(data), schema=schema, out=out / "doubles", epsilon=epsilon, method=method)
     say(f"[bold]3.[/] kagemusha verify {plain(out)}/doubles")

@@ -23,7 +23,8 @@ def evaluate(
         typer.Option(
             "--schema",
             "-s",
-            help="The schema file (TOML); by default, or if it leaves facts open, the schema.toml beside the synthetic table.",
+            help="The schema file (TOML); by default, or if it leaves facts open, the schema.toml beside the "
+            "synthetic table.",
             show_default=False,
         ),
     ] = None,
@@ -55,8 +56,8 @@ def evaluate(
 ) -> None:
     """Compare a synthetic table with the real one and write a report.
 
-    The report is INTERNAL: it reads real data without a privacy charge, which the ledger of the table is told first. What may be published about quality is in the
-    release already (quality.html).
+    The report is INTERNAL: it reads real data without a privacy charge, which the ledger of the table is told first.
+    What may be published about quality is in the release already (quality.html).
     """
     import numpy as np
 
@@ -122,7 +123,8 @@ def _schema_for(given: Path | None, synthetic: Path) -> Schema:
         return declared
     if not beside.exists():
         raise UsageError(
-            f"{given} leaves {open_facts[0]} open; give the schema that was written with the doubles, {SCHEMA} in their folder"
+            f"{given} leaves {open_facts[0]} open; give the schema that was written with the doubles, {SCHEMA} in "
+            f"their folder"
         )
     warn(f"{given} leaves {open_facts[0]} open; {beside} says what was found, and is used")
     return Schema.load(beside)

@@ -86,7 +86,7 @@ def gaussian_generation(
     )
     if noise is not None:
         say(
-            f"For ε = {epsilon:g}: noise multiplier {noise.counted:.4g} when generation counts, {noise.ignored_exact:.4g} when it "
-            f"does not: {100 * noise.saving_over_exact:.0f} % less noise"
+            f"For ε = {epsilon:g}: noise multiplier {noise.counted:.4g} when generation counts, "
+            f"{noise.ignored_exact:.4g} when it does not: {100 * noise.saving_over_exact:.0f} % less noise"
         )
     say(f"[bold]Holds only if:[/] {plain(ours.assumption())}")

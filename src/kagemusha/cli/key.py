@@ -45,8 +45,8 @@ def new(
 ) -> None:
     """Make a key: the private file signs and stays with you, the .pub file goes to everybody who checks your releases.
 
-    The private key is readable by you alone and must not lie in a release folder. Hand the public file, or its id, to readers by a
-    way they trust: whoever can replace a release on its way could replace a key beside it, too.
+    The private key is readable by you alone and must not lie in a release folder. Hand the public file, or its id, to
+    readers by a way they trust: whoever can replace a release on its way could replace a key beside it, too.
     """
     from kagemusha.certificate.keys import new_key, public_file
 
@@ -62,7 +62,10 @@ def trust(
     trusted: TrustedOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is known of the key.")] = False,
 ) -> None:
-    """Count signatures by this key from now on. Make sure that it is theirs: compare its id by telephone, or on their site."""
+    """Count signatures by this key from now on.
+
+    Make sure that it is theirs: compare its id by telephone, or on their site.
+    """
     from kagemusha.certificate.keys import load_public_key, load_trusted, save_trusted
 
     where = trusted_keys(trusted)
@@ -113,7 +116,10 @@ def revoke(
 
 @app.command("list")
 def list_(trusted: TrustedOption = None, as_json: JsonOption = False) -> None:
-    """Show whose signatures count, until when, and who was revoked. The list is yours alone: nobody else writes to it."""
+    """Show whose signatures count, until when, and who was revoked.
+
+    The list is yours alone: nobody else writes to it.
+    """
     from kagemusha.certificate.keys import load_trusted
 
     where = trusted_keys(trusted, must_exist=True)

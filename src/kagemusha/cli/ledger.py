@@ -21,10 +21,11 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 LIMITS = (
-    "A ledger knows a table by its name and, for a file, by its rows, in whatever order and form. It cannot know that the same people stand "
+    "A ledger knows a table by its name and, for a file, by its rows, in whatever order and form. It cannot know that "
+    "the same people stand "
     "in another file where one cell was changed, or in a frame in memory, or that another ledger was used for them."
 )
 """What the sums of a ledger rest on."""
@@ -150,9 +151,10 @@ def allow_looks(
     forbid: Annotated[bool, typer.Option("--forbid", help="Forbid them.")] = False,
     ledger: LedgerOption = None,
 ) -> None:
-    """Forbid, or allow again, looks whose results stay inside: `evaluate`, `compare` and `attack` read the table as it is.
+    """Forbid, or allow again, looks whose results stay inside.
 
-    They are allowed unless the owner of a data set that has a cap forbids them. Each of them stands in the ledger.
+    `evaluate`, `compare` and `attack` read the table as it is. They are allowed unless the owner of a data set that has
+    a cap forbids them. Each of them stands in the ledger.
     """
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     where = ledger_path(ledger, dataset)
@@ -176,14 +178,15 @@ def check(
         bool,
         typer.Option(
             "--renew-head",
-            help="Write the .head file anew, where it was lost and this is the newest ledger there is: certificates know.",
+            help="Write the .head file anew, where it was lost and this is the newest ledger there is: certificates "
+            "know.",
         ),
     ] = False,
 ) -> None:
     """Check that the ledger is whole and not older than what anyone has seen of it.
 
-    Every change is an entry of a hash chain. Its head lies in a file beside the ledger and on every certificate. Keep a copy of
-    the .head file where nobody can replace both; `--witness` compares with it.
+    Every change is an entry of a hash chain. Its head lies in a file beside the ledger and on every certificate. Keep a
+    copy of the .head file where nobody can replace both; `--witness` compares with it.
     """
     from kagemusha.ledger.audit import tampered_part
     from kagemusha.ledger.chain import head_file
@@ -239,7 +242,10 @@ def close(
     book.close_release(release)
     # another process may have charged a last step meanwhile
     charged = next(r.charged for r in book.releases() if r.id == release)
-    told = f"{in_epsilon(one, charged)} stays spent of the {in_epsilon(one, one.reserved)} that it had reserved; the rest went back"
+    told = (
+        f"{in_epsilon(one, charged)} stays spent of the {in_epsilon(one, one.reserved)} that it had reserved; the "
+        f"rest went back"
+    )
     say(plain(f"{release} is closed: {told if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"))
 
 

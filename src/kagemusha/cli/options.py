@@ -31,8 +31,8 @@ LedgerOption = Annotated[
         "--ledger",
         envvar="KAGEMUSHA_LEDGER",
         show_envvar=True,
-        help="The budget ledger: a file (by default kagemusha-ledger.db beside the data, so that nobody spends twice), or "
-        "postgresql://host/database.",
+        help="The budget ledger: a file (by default kagemusha-ledger.db beside the data, so that nobody spends "
+        "twice), or postgresql://host/database.",
     ),
 ]
 DatasetOption = Annotated[
@@ -86,8 +86,8 @@ def require_csv(kind: str, spreadsheet_safe: bool) -> None:
 
 def ledger_path(ledger: str | None, data: str | Path | None) -> str | Path:
     """The ledger to use for a data set: the one named, else the one beside it."""
-    from kagemusha.ledger.place import default_ledger
-    from kagemusha.urls import scheme_of
+    from kagemusha.files import scheme_of
+    from kagemusha.ledger.open import default_ledger
 
     if ledger is not None:
         return ledger if scheme_of(ledger) else Path(ledger)

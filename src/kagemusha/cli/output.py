@@ -1,16 +1,22 @@
-"""How the command line speaks: tables for people, JSON for machines, progress with time left."""
+"""How the command line speaks: tables for people, JSON for machines, progress with time left, and what a cap is."""
 
 from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from kagemusha.files import shown
 from kagemusha.progress import Progress, silent
-from kagemusha.untrusted import shown
+
+if TYPE_CHECKING:
+    from kagemusha.ledger.cap import Cap
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -40,7 +46,10 @@ def show_bug() -> None:
 
 
 def plain(value: object) -> str:
-    """A name, path or sentence from outside as `say` shows it letter by letter: no markup, and nothing that moves a cursor."""
+    """A name, path or sentence from outside as `say` shows it letter by letter.
+
+    No markup, and nothing that moves a cursor.
+    """
     from rich.markup import escape
 
     return escape(shown(value))
@@ -131,3 +140,26 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     with bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda what, done: bar.update(task, description=shown(what), completed=done)
+
+
+PAID_BEFORE = (
+    "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, "
+    "and nothing was spent. Another release, to be paid for: the same command with --key NAME."
+)
+
+
+def cap_told(cap: Cap | None) -> dict[str, Any] | None:
+    """The cap after a release, for machines."""
+    return None if cap is None else {"epsilon": cap.budget.epsilon, "delta": cap.budget.delta, "added up by": cap.rule}
+
+
+def first_cap_in_words(ledger: str | Path, cap: Cap) -> str:
+    """What a first release, for which nobody set a cap, has left behind, and how to change that."""
+    from kagemusha.ledger import ledger_shown
+
+    more = replace(cap, budget=replace(cap.budget, epsilon=float(f"{2 * cap.budget.epsilon:.3g}")))
+    return (
+        "Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = "
+        f"{cap.budget.epsilon:.3g} together: this one used it up. To allow more, for example: {more.command()} "
+        f"--ledger {shlex.quote(ledger_shown(ledger))}"
+    )

@@ -13,7 +13,7 @@ from kagemusha.cli.options import AdjacencyOption, Delta, Epsilon, JsonOption, O
 from kagemusha.cli.output import plain, progress_bar, say, say_json, say_table
 from kagemusha.cli.synth import SuitedMethod
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 
 if TYPE_CHECKING:
     from kagemusha.planning.reading import Reading
@@ -48,8 +48,8 @@ def plan(
     like: Annotated[
         Path | None,
         typer.Option(
-            help="With --error: the stand-in. A released model (model.kage), or a PUBLIC table of this schema; by default one "
-            "is made up."
+            help="With --error: the stand-in. A released model (model.kage), or a PUBLIC table of this schema; by "
+            "default one is made up."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -58,7 +58,7 @@ def plan(
 
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
-    from kagemusha.certificate.consequence import in_words
+    from kagemusha.certificate.page import in_words
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
@@ -135,20 +135,21 @@ def plan(
     say(f"Memory      at most about {told.megabytes:,.0f} MB; the model has up to {cost.cells:,} cells")
     if told.error is not None:
         say(
-            f"Error       two-way tables off by about {100 * told.error:.1f} % of {rows:,} rows ({50 * told.error:.1f} of 100 doubles in "
-            "a wrong cell), as in tables of this shape; more or less as columns depend on each other"
+            f"Error       two-way tables off by about {100 * told.error:.1f} % of {rows:,} rows ({50 * told.error:.1f} "
+            "of 100 doubles in a wrong cell), as in tables of this shape; more or less as columns depend on each other"
         )
     elif cost.error is not None:
         say("Error       --rows N tells what error to expect")
     if open_facts:
         say(
-            f"Open        {len(open_facts)} facts are found in the data, with {100 * (discover or 0):g} % of the budget; until then columns "
-            "are taken to have typical sizes"
+            f"Open        {len(open_facts)} facts are found in the data, with {100 * (discover or 0):g} % of the "
+            "budget; until then columns are taken to have typical sizes"
         )
     derived = declared.derived_facts()
     if derived:
         say(
-            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check {plain(schema)}`"
+            f"[yellow]Not yet private:[/] {len(derived)} facts come from the data; see `kagemusha schema check "
+            f"{plain(schema)}`"
         )
     say(
         "Nothing was read and nothing was spent." if like is None else "No private data was read and nothing was spent."
@@ -163,8 +164,8 @@ def _check_discover(schema: Path, discover: float | None, open_facts: list[str])
     if discover is None and open_facts:
         shown = ", ".join(open_facts[:5]) + (", …" if len(open_facts) > 5 else "")
         raise UsageError(
-            f"{len(open_facts)} facts of {schema} are open ({shown}): say what share of the budget shall find them, as in "
-            f"`kagemusha plan {shlex.quote(str(schema))} --discover 0.05`"
+            f"{len(open_facts)} facts of {schema} are open ({shown}): say what share of the budget shall find them, as "
+            f"in `kagemusha plan {shlex.quote(str(schema))} --discover 0.05`"
         )
 
 
@@ -216,7 +217,8 @@ def _say_solved(solved: Solved, wanted: float, like: Path | None) -> None:
         say(f"[bold]ε = {solved.epsilon:g}[/] for an error of {100 * wanted:g} %, tried out on {stand_in}:")
     else:
         say(
-            f"[bold]No ε in reach[/] brings an error of {100 * wanted:g} % on {stand_in}; nearest, ε = {solved.epsilon:g}:"
+            f"[bold]No ε in reach[/] brings an error of {100 * wanted:g} % on {stand_in}; nearest, ε = "
+            f"{solved.epsilon:g}:"
         )
     tried = [[f"{epsilon:.3g}", f"{100 * error:.2f} %"] for epsilon, error in solved.tried]
     say_table("", ["ε tried", "error"], tried)
@@ -224,25 +226,30 @@ def _say_solved(solved: Solved, wanted: float, like: Path | None) -> None:
 
 def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
     """Whom the promise is about, and what that costs."""
-    from kagemusha.certificate.consequence import group_promise
+    from kagemusha.certificate.page import group_promise
     from kagemusha.privacy.accountants import ACCOUNTANTS
     from kagemusha.privacy.budget import Budget
 
     if not unit:
-        return "single rows: someone with several rows is protected less. If persons have several, declare [unit] in the schema"
+        return (
+            "single rows: someone with several rows is protected less. If persons have several, declare [unit] in "
+            "the schema"
+        )
     whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
     if unit.max_rows == 1:
         return f"{whose}, with one row of each: the noise is that of a promise about single rows"
     if ACCOUNTANTS[accounting].declared:
         return (
-            f"{whose}, up to {unit.max_rows} rows each. All rows of a person are clipped together in training, whose noise is that "
+            f"{whose}, up to {unit.max_rows} rows each. All rows of a person are clipped together in training, whose "
+            f"noise is that "
             f"of a promise about single rows; sums that are released before it get {unit.max_rows} times the noise"
         )
     single = Budget(budget.epsilon, budget.delta, budget.adjacency)
     same = group_promise(single, accounting, unit.max_rows).epsilon
     return (
-        f"{whose}, up to {unit.max_rows} rows each: {unit.max_rows} times the noise of a promise about single rows, which at "
-        f"the same ε would be worth ε = {same:.3g} to a person. A smaller max_rows means less noise, and more rows left out"
+        f"{whose}, up to {unit.max_rows} rows each: {unit.max_rows} times the noise of a promise about single rows, "
+        f"which at the same ε would be worth ε = {same:.3g} to a person. A smaller max_rows means less noise, and more "
+        "rows left out"
     )
 
 
@@ -252,7 +259,8 @@ def _reading(read: Reading, rows: int) -> str:
     scans = ", ".join(f"{times} times in {engine}" for engine, times in read.scans.items())
     return (
         f"a file once, and its codes are kept ({codes:,.0f} MB, on disk beyond 256 MB). It is read {scans}, from which "
-        f"{'the codes of all rows and ' if read.records else ''}at most about {max(0.1, moved):,.1f} MB come over{_as_they_are(read)}"
+        f"{'the codes of all rows and ' if read.records else ''}at most about {max(0.1, moved):,.1f} MB come over"
+        f"{_as_they_are(read)}"
     )
 
 

@@ -64,9 +64,10 @@ def aim(
     out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/aim"),
     quick: Quick = False,
 ) -> None:
-    """AIM and its variants against PrivBayes on Adult and Bank: figures 1 to 8, Tables 2 and 3, every claim, thirty seeds.
+    """AIM and its variants against PrivBayes on Adult and Bank.
 
-    Needs the real data sets (KAGEMUSHA_DATA). A stopped run goes on where it was.
+    Figures 1 to 8, Tables 2 and 3, every claim, thirty seeds. Needs the real data sets (KAGEMUSHA_DATA). A stopped run
+    goes on where it was.
     """
     from kagemusha.cli.output import progress_bar
     from kagemusha.reproduce.aim import reproduce

@@ -41,8 +41,8 @@ def propose(
             say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
     say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
     say(
-        f"Now `kagemusha schema edit {plain(path)}` asks about each column in plain words (or open the file and write what you know from "
-        f"public sources); `kagemusha schema check {plain(path)}` says what is left."
+        f"Now `kagemusha schema edit {plain(path)}` asks about each column in plain words (or open the file and write "
+        f"what you know from public sources); `kagemusha schema check {plain(path)}` says what is left."
     )
 
 
@@ -54,7 +54,8 @@ def check(
         str | None,
         typer.Option(
             "--data",
-            help="Count the rows of this private table that break each rule: with --epsilon as a charged question, without it "
+            help="Count the rows of this private table that break each rule: with --epsilon as a charged question, "
+            "without it "
             "exactly, which is INTERNAL and stands in the ledger as a read without protection if there is one.",
         ),
     ] = None,
@@ -73,8 +74,8 @@ def check(
 ) -> None:
     """Say in plain words what still comes from the data and therefore breaks end-to-end privacy.
 
-    Rules that contradict each other are named, the fewest that do, and what a column of survey weights means is explained. Exits
-    with 3 while anything is wrong.
+    Rules that contradict each other are named, the fewest that do, and what a column of survey weights means is
+    explained. Exits with 3 while anything is wrong.
     """
     from kagemusha.cli.schema_rules import count_exactly, count_noisily
     from kagemusha.errors import SchemaError

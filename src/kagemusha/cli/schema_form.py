@@ -63,7 +63,8 @@ class Form:
 
     def _ask_all(self, waiting: list[str], guesses: list[Constraint]) -> None:
         tell(
-            f"{counted(len(waiting), 'column')} and {counted(len(guesses), 'rule')} to look at. The draft was made from the data, so "
+            f"{counted(len(waiting), 'column')} and {counted(len(guesses), 'rule')} to look at. The draft was made "
+            f"from the data, so "
             "say only what you would know without this table. Every answer is saved at once; Ctrl-C stops."
         )
         self.who = self.who or prompt("Who are you (kept in the file, shown on certificates)")
@@ -87,10 +88,16 @@ class Form:
         end = (
             f"left to look at: {' and '.join(left)}; the same command goes on" if left else "nothing is left to confirm"
         )
-        return f"{plain(self.path)}: saved, {end}. What a release would still lack: kagemusha schema check {plain(self.path)}"
+        return (
+            f"{plain(self.path)}: saved, {end}. What a release would still lack: kagemusha schema check "
+            f"{plain(self.path)}"
+        )
 
     def _choose(self, question: str, answers: dict[str, tuple[str, str]]) -> str:
-        """The key of an answer; each list of them is explained once, and whenever somebody asks with a question mark."""
+        """The key of an answer.
+
+        Each list of them is explained once, and whenever somebody asks with a question mark.
+        """
         if question not in self._explained:
             self._explained.add(question)
             self._explain(answers)
@@ -219,7 +226,8 @@ class Form:
         tell()
         tell(f"[bold]Persons: {plain(column)}[/]")
         tell(
-            f"{plain(column)} seems to tell persons apart. If a person may have several rows, the promise should be about all of them: say how many rows "
+            f"{plain(column)} seems to tell persons apart. If a person may have several rows, the promise should be "
+            f"about all of them: say how many rows "
             "of a person shall count at most (few mean less noise; what is beyond is left out)."
         )
         while True:

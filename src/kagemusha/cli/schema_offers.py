@@ -1,4 +1,7 @@
-"""Columns that explain others, offered in the conversation about a schema: how long between two dates, and age instead of a birth date."""
+"""Columns that explain others, offered in the conversation about a schema.
+
+How long between two dates, and age instead of a birth date.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,13 @@ class Offer:
         """What is offered, and why."""
         if self.age is not None:
             return (
-                f"{self.first}, {self.second} and {self.age} belong together: is {self.age} the full years from {self.first} to {self.second}? Then doubles "
+                f"{self.first}, {self.second} and {self.age} belong together: is {self.age} the full years from "
+                f"{self.first} to {self.second}? Then doubles "
                 f"get an {self.age} first and a {self.first} that agrees with it"
             )
         return (
-            f"{self.first} is never after {self.second}. Doubles obey, but how many days lie between the two would be known to a bin only. If you say "
-            "the most days that there can be, the days themselves are modelled and kept"
+            f"{self.first} is never after {self.second}. Doubles obey, but how many days lie between the two would be "
+            "known to a bin only. If you say the most days that there can be, the days themselves are modelled and kept"
         )
 
     def taken(self, schema: Schema, confirmed: str, most: int | None = None) -> Schema:

@@ -53,7 +53,10 @@ def in_words(count: int, off: float, rows: int) -> str:
 def count_exactly(
     schema: Schema, data: str, table: str | None, ledger: str | None, dataset: str | None, policy: str, *, quiet: bool
 ) -> dict[str, Any]:
-    """Count the rows that break each rule; a ledger that is in use is told first that the table was read without protection."""
+    """Count the rows that break each rule.
+
+    A ledger that is in use is told first that the table was read without protection.
+    """
     from kagemusha.ledger import ledger_exists
     from kagemusha.queries.broken_rules import BrokenRules
     from kagemusha.release.asking import look

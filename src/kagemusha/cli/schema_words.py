@@ -9,7 +9,10 @@ WIDEST = 100
 
 
 def tell(text: str = "", *, indent: int = 0) -> None:
-    """A paragraph with rich markup, broken between words to fit the screen; what comes from outside goes in through `plain`."""
+    """A paragraph with rich markup, broken between words to fit the screen.
+
+    What comes from outside goes in through `plain`.
+    """
     from rich.console import Console
     from rich.padding import Padding
 

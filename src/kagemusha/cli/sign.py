@@ -20,7 +20,8 @@ def sign(
 ) -> None:
     """Sign all files of a release with your key; the signature is a file beside them.
 
-    The release is verified first: what does not hold is not signed. Needs the cryptography package (pip install 'kagemusha[sign]').
+    The release is verified first: what does not hold is not signed. Needs the cryptography package (pip install
+    'kagemusha[sign]').
     """
     from kagemusha.certificate.inventory import SIGNATURE
     from kagemusha.certificate.keys import load_signing_key

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from kagemusha.certificate.inventory import PICTURES
-from kagemusha.cli.caps import PAID_BEFORE, cap_told, first_cap_in_words
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -25,9 +24,9 @@ from kagemusha.cli.options import (
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import plain, progress_bar, say, say_json, warn
+from kagemusha.cli.output import PAID_BEFORE, cap_told, first_cap_in_words, plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.synthesizers.registry import names
 
@@ -37,8 +36,8 @@ SuitedMethod = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help=f"One of: {', '.join(names())}. By default the schema decides: nigao for pictures and tables of many numbers, "
-        "else kage; `plan` tells why.",
+        help=f"One of: {', '.join(names())}. By default the schema decides: nigao for pictures and tables of many "
+        "numbers, else kage; `plan` tells why.",
         show_default=False,
     ),
 ]
@@ -48,7 +47,8 @@ def synth(
     data: Annotated[
         str,
         typer.Argument(
-            help="The private table: a CSV or Parquet file, or several ('folder/*.parquet'); a database: postgresql://user@host/name, "
+            help="The private table: a CSV or Parquet file, or several ('folder/*.parquet'); a database: "
+            "postgresql://user@host/name, "
             "duckdb:///file.db, spark://, with --table; pictures: an .npz file (x, y) or a folder of PNG files.",
             show_default=False,
         ),
@@ -71,7 +71,8 @@ def synth(
         typer.Option(
             "--target",
             "-t",
-            help="A column that people will predict from the others: kage, nigao and the AIM family take special care of it. By default the "
+            help="A column that people will predict from the others: kage, nigao and the AIM family take special care "
+            "of it. By default the "
             'schema\'s own (target = "…").',
             show_default=False,
         ),
@@ -85,8 +86,8 @@ def synth(
     cap: Annotated[
         float | None,
         typer.Option(
-            help="The most ε that all releases of this data set may cost together; set before the first one. Without it the first "
-            "release's own ε becomes the cap."
+            help="The most ε that all releases of this data set may cost together; set before the first one. Without "
+            "it the first release's own ε becomes the cap."
         ),
     ] = None,
     key: Annotated[str, typer.Option(help="Name of this release; another key makes (and pays for) another one.")] = "",
@@ -134,37 +135,39 @@ def synth(
         raise UsageError(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
-    wanted = Output(
-        folder=out or usual_folder(data, table),
-        rows=rows,
-        file_kind=output or usual_kind(data),
-        replace=force,
-        spreadsheet_safe=spreadsheet_safe,
-        sign=sign,
-    )
-    where = ledger_path(ledger, data)
-    order = Order(
-        table=data,
-        place=table,
-        timeout=timeout,
-        schema=schema,
-        budget=Budget(epsilon, delta, Adjacency.named(adjacency)),
-        method=method,
-        options=parse_options(option),
-        target=target,
-        ledger=where,
-        dataset=dataset,
-        policy=policy,
-        cap=cap,
-        key=key,
-        simulation=seed,
-        allow_derived=allow_derived,
-        discover=discover,
-        witness=witness,
-        output=wanted,
-    )
-    with progress_bar(quiet=as_json) as progress, _whole_without_quality(wanted.path, progress) as listener:
-        made = make_release(order, progress=listener)
+    with progress_bar(quiet=as_json) as progress:
+        where, options = ledger_path(ledger, data), parse_options(option)
+        budget = Budget(epsilon, delta, Adjacency.named(adjacency))
+        wanted = Output(
+            folder=out or usual_folder(data, table),
+            rows=rows,
+            file_kind=output or usual_kind(data),
+            replace=force,
+            spreadsheet_safe=spreadsheet_safe,
+            sign=sign,
+        )
+        order = Order(
+            table=data,
+            place=table,
+            timeout=timeout,
+            schema=schema,
+            budget=budget,
+            method=method,
+            options=options,
+            target=target,
+            ledger=where,
+            dataset=dataset,
+            policy=policy,
+            cap=cap,
+            key=key,
+            simulation=seed,
+            allow_derived=allow_derived,
+            discover=discover,
+            witness=witness,
+            output=wanted,
+        )
+        with _whole_without_quality(wanted.path, progress) as listener:
+            made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(made.model.schema).in_words())
@@ -201,7 +204,8 @@ def synth(
         say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
         return
     say(
-        f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: {plain(ledger_shown(where))}"
+        f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: "
+        f"{plain(ledger_shown(where))}"
     )
     if made.paid_before:
         say(PAID_BEFORE)
@@ -225,6 +229,7 @@ def _whole_without_quality(folder: Path, progress: Progress) -> Iterator[Progres
 
         if JUDGING in seen:
             warn(
-                f"{folder} is a whole release; only its quality pages are missing. The same command makes them, and pays nothing again"
+                f"{folder} is a whole release; only its quality pages are missing. The same command makes them, and "
+                f"pays nothing again"
             )
         raise

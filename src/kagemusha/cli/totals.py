@@ -66,8 +66,8 @@ def totals(
 ) -> None:
     """Population totals of a survey with noise: the sum of its weights, in all or by category, each with an interval.
 
-    The schema names the column of weights ([weight] with column = "…") and declares the largest one, which bounds what one
-    record can move. The answer is paid for in the ledger before the table is counted, and may be published.
+    The schema names the column of weights ([weight] with column = "…") and declares the largest one, which bounds what
+    one record can move. The answer is paid for in the ledger before the table is counted, and may be published.
     """
     from kagemusha.queries.weighted_counts import WeightedCounts
     from kagemusha.schema import Schema
@@ -107,8 +107,8 @@ def totals(
     if len(rows) > MOST_GROUPS:
         say(f"The first {MOST_GROUPS:,} of {len(rows):,} groups; --json lists all.")
     say(
-        f"Off by at most about {off:,.0f} people because of the noise, in 95 of 100 cases; that the sample is a sample comes on top. "
-        f"A record counts for the middle of the bin that its {plain(query.weight)} is in."
+        f"Off by at most about {off:,.0f} people because of the noise, in 95 of 100 cases; that the sample is a sample "
+        f"comes on top. A record counts for the middle of the bin that its {plain(query.weight)} is in."
     )
     paid.say()
 

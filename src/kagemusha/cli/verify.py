@@ -28,8 +28,8 @@ def verify(
 ) -> None:
     """Recompute every number and hash of a release, offline, and say who signed it.
 
-    Exits with 8 if anything does not match, and with 10 if it does but the key that signed is expired or revoked. With --key or
-    --trusted a signature by one of these keys is needed; without one it exits with 10, too.
+    Exits with 8 if anything does not match, and with 10 if it does but the key that signed is expired or revoked. With
+    --key or --trusted a signature by one of these keys is needed; without one it exits with 10, too.
     """
     from kagemusha.certificate.signature import Trust
     from kagemusha.forensics.verify import verify_release

@@ -1,4 +1,7 @@
-"""Arrow columns in the plain forms of `values.py`: what type a table gave a column decides how fast it is read, never what its values are."""
+"""Arrow columns in the plain forms of `values.py`.
+
+What type a table gave a column decides how fast it is read, never what its values are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.values import (
     FIRST_MOMENT,
     FIRST_NANOSECOND,

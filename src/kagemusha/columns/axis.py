@@ -1,7 +1,7 @@
 """An axis of numbers cut into bins: how raw values come onto it, in Python, in arrays and in SQL, and back into tables.
 
-Bin i holds [starts[i], starts[i+1]); the last bin is closed at `high`. What a value *says* in a kind is a number (of moments:
-microseconds) or a text to be read; where that lies on the axis, in steps of its lattice, is its *place*.
+Bin i holds [starts[i], starts[i+1]); the last bin is closed at `high`. What a value *says* in a kind is a number (of
+moments: microseconds) or a text to be read; where that lies on the axis, in steps of its lattice, is its *place*.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from kagemusha.columns.arrow import (
 )
 from kagemusha.columns.bins import Span, draw, to_codes
 from kagemusha.columns.cells import Cells
+from kagemusha.columns.label import MICROSECONDS_A_DAY, days_of
 from kagemusha.columns.modelled import Modelled
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY, days_of
 from kagemusha.columns.values import Elapsed, Instant, Plain
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Axis(Modelled):
     `special` are values that stand for something else than their number ("N", 9999): each has a code of its own, and
     doubles show them as they are written here. With a `formula` the values are not read but worked out of other columns
     of the row; such a column is not in the table (unless `in_table`) and is modelled in place of the column it
-    `replaces`, or, if it replaces none, is a column of the table that follows from the others and is not modelled at all.
+    `replaces`, or, if it replaces none, is a column of the table that follows from the others and is not modelled at
+    all.
     """
 
     _: KW_ONLY

@@ -10,9 +10,17 @@ from itertools import pairwise
 from typing import ClassVar, Self
 
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES, OutOfDomain
-from kagemusha.columns.label import Label, compatible, text_of
+from kagemusha.columns.label import (
+    NOT_A_NUMBER,
+    Label,
+    canonical,
+    compatible,
+    number_of,
+    number_text,
+    text_of,
+    unlike,
+)
 from kagemusha.columns.labelled import Labelled
-from kagemusha.columns.spelling import EXACT_BELOW, NOT_A_NUMBER, canonical, number_of, number_text
 
 _TOO_LONG = 10**300
 MANY_VALUES = 10_000
@@ -30,16 +38,16 @@ class Category(Labelled):
     """One of a declared list of values (texts, whole numbers or booleans).
 
     What is not listed is counted in a bucket of its own. If a label `other` is declared for it, doubles show that label
-    (``out_of_domain = "other"``); if not, they get a listed category in its place (``"redraw"``), drawn as the model has
-    them among rows that are alike. If that label is itself listed, it is that category and no code is added. Where the list is
-    left to discovery, and nothing says which values belong together, the label is *other* unless said. `dtype` is the
-    type of whole numbers in the output (int64 if not said).
+    (``out_of_domain = "other"``); if not, they get a listed category in its place (``"redraw"``), drawn as the model
+    has them among rows that are alike. If that label is itself listed, it is that category and no code is added. Where
+    the list is left to discovery, and nothing says which values belong together, the label is *other* unless said.
+    `dtype` is the type of whole numbers in the output (int64 if not said).
 
     Codes that belong together (ICD, postcodes, industries) may say so: `levels` are lengths of beginnings, coarse ones
-    first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first. What
-    noise drowns is then modelled as part of the smallest group that it does not, instead of all rare codes as one. A value
-    that is no category belongs to the smallest of its groups that is one: by its beginning, or by a line of `families`
-    (code, block, chapter). So discovery keeps the codes that many people have and rolls up the others.
+    first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first.
+    What noise drowns is then modelled as part of the smallest group that it does not, instead of all rare codes as one.
+    A value that is no category belongs to the smallest of its groups that is one: by its beginning, or by a line of
+    `families` (code, block, chapter). So discovery keeps the codes that many people have and rolls up the others.
 
     >>> Category("blood", categories=("A", "B", "AB", "O")).code_names
     ['A', 'B', 'AB', 'O', '(not listed)']
@@ -71,7 +79,8 @@ class Category(Labelled):
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("redraw", "other", "missing", "clip")
 
     def _default_rule(self) -> OutOfDomain:
-        # a list that discovery makes is never complete: whoever is not on it is a group of its own, and often a large one
+        # a list that discovery makes is never complete: whoever is not on it is a group of its own, and often a large
+        # one
         found = self.categories is None and not self.has_groups
         return "other" if found or self.other is not None else "redraw"
 
@@ -111,7 +120,7 @@ class Category(Labelled):
             self._check_label("categories", value)
             text = canonical(text_of(value))
             if text in seen:
-                self.fail("categories", value, _unlike(value, seen[text]))
+                self.fail("categories", value, unlike(value, seen[text]))
             seen[text] = value
         if self.dtype is not None:
             if not all(_is_whole(label) for label in self.labels):
@@ -247,15 +256,16 @@ class Category(Labelled):
         own = self.categories or ()
         if sum(_COMMA.fullmatch(str(label)) is not None for label in own) >= max(2, len(own) // 2):
             found.append(
-                "its categories look like numbers with a decimal comma; write them with a point to have them read as numbers"
+                "its categories look like numbers with a decimal comma; write them with a point to have them read as "
+                "numbers"
             )
         said: dict[float, str] = {}
         for text in self.texts:
             number = number_of(text)
             if number is not None and said.setdefault(number, text) != text:
                 found.append(
-                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the file "
-                    "itself, or a frame that holds the column as text"
+                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the "
+                    "file itself, or a frame that holds the column as text"
                 )
                 break
         return found
@@ -265,7 +275,10 @@ class Category(Labelled):
         return self.listing(())
 
     def listing(self, labels: Iterable[Label]) -> Self:
-        """The column with these categories; one in which nothing stands out says nothing: all of it is the other bucket."""
+        """The column with these categories.
+
+        One in which nothing stands out says nothing: all of it is the other bucket.
+        """
         return replace(self, categories=compatible(labels) or (self.other_label,))
 
     def typical(self, categories: int, bins: int) -> Self:
@@ -279,21 +292,6 @@ class Category(Labelled):
         texts = tuple(written(text_of(label)) for label in self.categories or ())
         other = None if self.unseen_code is not None else written(text_of(self.other_label))
         return replace(self, categories=texts, other=other)
-
-
-def _unlike(value: Label, twin: Label) -> str:
-    """What a category must be that reads like an earlier one."""
-    if text_of(value) == text_of(twin):
-        return "a list without repeats (1 and '1' read the same)"
-    number = number_of(text_of(value))
-    if number is not None and abs(number) >= EXACT_BELOW:
-        return (
-            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that fails: "
-            "put a letter before such long codes, in the table and here"
-        )
-    return (
-        f"a list without repeats: {twin!r} reads the same (tables write 1 also as 1.0 or true, a date also with a time)"
-    )
 
 
 def _is_whole(label: Label) -> bool:

@@ -15,8 +15,8 @@ from kagemusha.arrays import IntArray
 class Cells:
     """A column's values.
 
-    The codes of labels are theirs; those of measured columns are −1 for a number, else which special value it is, or the
-    number of special values for a missing one.
+    The codes of labels are theirs; those of measured columns are −1 for a number, else which special value it is, or
+    the number of special values for a missing one.
     """
 
     codes: IntArray

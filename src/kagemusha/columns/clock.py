@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kagemusha.columns.arrow import spans_of
 from kagemusha.columns.axis import Said
-from kagemusha.columns.bounds import ends, lattice_starts
+from kagemusha.columns.bins import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
+from kagemusha.columns.label import days_of, number_of
 from kagemusha.columns.measured import SHARED, Measured
 from kagemusha.columns.spans import span_of, written
-from kagemusha.columns.spelling import days_of, number_of
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST, Elapsed, Instant, Plain, plain
 from kagemusha.errors import UsageError
@@ -42,7 +42,8 @@ SURE = r"[0-9]{2}:[0-5][0-9](?::[0-5][0-9])?"
 class Clock(Measured):
     """Spans of time from `lower` to `upper`, written as 08:30, 08:30:15 or 26:30:15.
 
-    Without a format output is native; with `format` "%H:%M" or "%H:%M:%S" it is text. What is finer than what is shown is cut off.
+    Without a format output is native; with `format` "%H:%M" or "%H:%M:%S" it is text. What is finer than what is shown
+    is cut off.
     """
 
     _: KW_ONLY

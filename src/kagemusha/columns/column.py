@@ -1,12 +1,12 @@
 """What a column is: the parts every kind shares, and the kinds that are not modelled.
 
 Codes of a modelled column: the ordinary codes first, then one for *other* (if any) or for each *special* value of a
-column of numbers, then one for *missing* (if allowed). How many there are depends on the declaration alone, never on a record, and so does the place of
-every raw value:
+column of numbers, then one for *missing* (if allowed). How many there are depends on the declaration alone, never on a
+record, and so does the place of every raw value:
 
 * a value outside the domain follows ``out_of_domain``: ``"clip"`` (the nearest bound; for a category the last
-  one listed; for a boolean, false), ``"missing"``, ``"other"`` (a bucket with a declared label), or ``"redraw"`` (a bucket
-  that doubles never show: they get a listed category in its place);
+  one listed; for a boolean, false), ``"missing"``, ``"other"`` (a bucket with a declared label), or ``"redraw"`` (a
+  bucket that doubles never show: they get a listed category in its place);
 * a missing value takes the missing code; where missing is not allowed, the place of a value outside the
   domain (for numbers and dates, the lowest bin);
 * what cannot be read as a number or a date counts as missing, and so do empty text, unless the empty text is a
@@ -100,7 +100,10 @@ class Column(ABC):
     """Whether doubles have the column."""
 
     def output(self, cells: Cells | None, first: int, rows: int) -> Any:
-        """An arrow array of so many rows for doubles: of values, or of identifiers that go on after the `first` ones."""
+        """An arrow array of so many rows for doubles.
+
+        Of values, or of identifiers that go on after the `first` ones.
+        """
         raise NotImplementedError(f"{self.kind} is not in doubles")
 
     has_domain: ClassVar[bool] = False

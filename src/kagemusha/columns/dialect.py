@@ -1,6 +1,7 @@
-"""How each engine writes the few things that codes are made of. What is made of them is said once, by the kinds of columns.
+"""How each engine writes the few things that codes are made of.
 
-Everything here is total: whatever a cell holds, no expression may raise an error, for an error would tell of one record.
+What is made of them is said once, by the kinds of columns. Everything here is total: whatever a cell holds, no
+expression may raise an error, for an error would tell of one record.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import LAST_MOMENT
 
@@ -118,7 +119,10 @@ class Dialect(ABC):
             if low == high:
                 return str(low)
             middle = (low + high) // 2
-            return f"CASE WHEN {x} < {self.constant(starts[middle])} THEN {part(low, middle)} ELSE {part(middle + 1, high)} END"
+            return (
+                f"CASE WHEN {x} < {self.constant(starts[middle])} THEN {part(low, middle)} ELSE "
+                f"{part(middle + 1, high)} END"
+            )
 
         return part(0, len(starts))
 
@@ -139,7 +143,7 @@ class Dialect(ABC):
         return self.matches(text, NUMBER)
 
     def moment_of_text(self, text: str, form: str | None) -> tuple[str, str] | None:
-        """Whether the engine is sure which moment a text in a format (none: ISO 8601) says, and its microseconds since 1970."""
+        """Whether the engine is sure which moment a text in a format (none: ISO 8601) says, and its microseconds."""
         return (self.matches(text, MOMENT), self.text_microseconds(text)) if form is None else None
 
     def lookup(self, texts: Mapping[str, int], text: str) -> tuple[str, str]:
@@ -153,13 +157,19 @@ class Dialect(ABC):
             if high - low == 1:
                 return f"CASE WHEN {text} = {self.literal(words[low])} THEN {texts[words[low]]} ELSE -1 END"
             middle = (low + high) // 2
-            return f"CASE WHEN {text} < {self.literal(words[middle])} THEN {part(low, middle)} ELSE {part(middle, high)} END"
+            return (
+                f"CASE WHEN {text} < {self.literal(words[middle])} THEN {part(low, middle)} ELSE "
+                f"{part(middle, high)} END"
+            )
 
         found = part(0, len(words))
         return f"WHEN {found} >= 0 THEN {found}", f"{found} >= 0"
 
     def raw(self, x: str, stored: Stored) -> str:
-        """A stored value in a form that every driver hands over unharmed; `pushed.plain_of` makes a plain value of it."""
+        """A stored value in a form that every driver hands over unharmed.
+
+        `pushed.plain_of` makes a plain value of it.
+        """
         if stored in MOMENTS or stored == "interval":
             near = f"WHEN {self.near(x, stored)} THEN {self.microseconds(x, stored)}"
             return f"CASE WHEN {x} IS NULL THEN NULL {near} ELSE {LAST_MOMENT + 1} END"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kagemusha.columns.dialect import Dialect
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST
 

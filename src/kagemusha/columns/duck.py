@@ -1,4 +1,7 @@
-"""The SQL of DuckDB, which reads files: what it does not read of a text is NULL, so nothing need be matched before it is read."""
+"""The SQL of DuckDB, which reads files.
+
+What it does not read of a text is NULL, so nothing need be matched before it is read.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.label import MICROSECONDS_A_DAY
 from kagemusha.columns.parse import plain_moment_sql, quote
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import FIRST_MOMENT, FIRST_NANOSECOND, LAST_MOMENT, LONGEST
 
@@ -105,7 +108,10 @@ class DuckDialect(Dialect):
         return f"({found} IS NOT NULL)", found
 
     def raw(self, x: str, stored: Stored) -> str:
-        """The plain form of a value: text, number, or microseconds; what is too far away or no text is there all the same."""
+        """The plain form of a value: text, number, or microseconds.
+
+        What is too far away or no text is there all the same.
+        """
         if stored in MOMENTS or stored == "interval":
             return f"CASE WHEN {x} IS NOT NULL THEN coalesce({self.microseconds(x, stored)}, {LAST_MOMENT + 1}) END"
         if stored == "text":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from kagemusha.columns.spelling import digits_of, microseconds_of, moment_of
+from kagemusha.columns.label import digits_of, microseconds_of, moment_of
 
 MOST_DIGITS = 15
 """Digits of whole numbers that are exact in float64."""
@@ -45,8 +45,8 @@ def allowed(form: str, unit: str, units: Sequence[str], kind: str) -> str | None
     digits = digits_of(form)
     if digits is not None and digits > MOST_DIGITS:
         return (
-            f"a format with separators, or of at most {MOST_DIGITS} digits: one gap turns a column of such numbers into float64, "
-            "which keeps no more"
+            f"a format with separators, or of at most {MOST_DIGITS} digits: one gap turns a column of such numbers "
+            "into float64, which keeps no more"
         )
     example = shown(form, _EXAMPLE)
     if example is None:

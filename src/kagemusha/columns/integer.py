@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.columns.bounds import EXACT, check_scale, ends, lattice_starts, listed_values
+from kagemusha.columns.bins import EXACT, check_scale, ends, lattice_starts, listed_values
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES
 from kagemusha.columns.measured import SHARED
 from kagemusha.columns.number import Number

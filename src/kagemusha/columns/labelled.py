@@ -14,10 +14,9 @@ from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.arrow import arrow_type, by_distinct, plain_values
 from kagemusha.columns.bins import Span, code_type
 from kagemusha.columns.cells import Cells
-from kagemusha.columns.label import COMPARE, Label, text_of
+from kagemusha.columns.label import COMPARE, NOT_A_NUMBER, Label, canonical, days_of, number_of, number_text, text_of
 from kagemusha.columns.modelled import Modelled
 from kagemusha.columns.pushed import Pushed, empty_text, may_speak
-from kagemusha.columns.spelling import NOT_A_NUMBER, canonical, days_of, number_of, number_text
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import GAPS, UNREADABLE, Elapsed, Instant, Plain
 from kagemusha.columns.words import some

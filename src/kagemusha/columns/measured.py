@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.columns.bounds import EXACT, MAX_BINS
+from kagemusha.columns.bins import EXACT, MAX_BINS
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import OutOfDomain
-from kagemusha.columns.label import COMPARE
-from kagemusha.columns.pushed_axis import PushedAxis
-from kagemusha.columns.spelling import NOT_A_NUMBER, number_of
+from kagemusha.columns.label import COMPARE, NOT_A_NUMBER, number_of
+from kagemusha.columns.pushed import PushedAxis
 from kagemusha.columns.words import some
 
 MOST_SPECIAL = 64
@@ -153,7 +152,10 @@ class Measured(PushedAxis):
         return numbers
 
     def shown_steps(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """How far apart the values are that can be shown; 0 where a span holds none of them. Moves the ends onto them."""
+        """How far apart the values are that can be shown; 0 where a span holds none of them.
+
+        Moves the ends onto them.
+        """
         return np.ones(len(low))
 
     def cuts(self, operator: str, value: Any) -> Sequence[float]:

@@ -68,7 +68,7 @@ class Modelled(Column):
         return self.rules[0]
 
     def kind_only(self) -> Column:
-        """The same column with nothing said but its kind and form; values may be missing, which says nothing of the data."""
+        """The same column with nothing said but its kind and form; values may be missing."""
         form = self._form()
         told = tuple(field for field in self.derived if field == "kind" or field in form)
         return type(self)(self.name, missing=True, derived=told, **form)
@@ -180,7 +180,7 @@ class Modelled(Column):
 
     @property
     def read_here(self) -> tuple[str, ...]:
-        """Why rows with a value of this column may come over as they are, whatever the value; nothing if they need not."""
+        """Why rows with a value of this column may come over as they are, whatever the value; nothing if not."""
         return self.not_in_sql
 
     @abstractmethod
@@ -251,7 +251,7 @@ class Modelled(Column):
     @property
     @abstractmethod
     def comes_back(self) -> bool:
-        """Whether a code written to a file and read again is the same code: not so for rounded numbers and formatted dates."""
+        """Whether a code written to a file and read again is the same code: numbers may be rounded."""
 
     # what methods and reports see
 

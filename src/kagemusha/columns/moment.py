@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from kagemusha.columns import formats
 from kagemusha.columns.arrow import arrow_type, is_temporal, microseconds_of
 from kagemusha.columns.axis import Said
-from kagemusha.columns.bounds import ends, lattice_starts
+from kagemusha.columns.bins import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
+from kagemusha.columns.label import MICROSECONDS_A_DAY, number_text
+from kagemusha.columns.label import microseconds_of as stamp_of
 from kagemusha.columns.measured import SHARED, Measured
-from kagemusha.columns.spelling import MICROSECONDS_A_DAY, number_text
-from kagemusha.columns.spelling import microseconds_of as stamp_of
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import Elapsed, Instant, Plain
 from kagemusha.errors import UsageError

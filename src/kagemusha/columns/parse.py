@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.columns.spelling import (
+from kagemusha.columns.label import (
     DATE_TIME,
     DATE_TIME_LENGTH,
     FALSE,

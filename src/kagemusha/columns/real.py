@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
-from kagemusha.columns.bounds import check_scale, ends, listed_values
+from kagemusha.columns.bins import check_scale, ends, listed_values
 from kagemusha.columns.measured import SHARED
 from kagemusha.columns.number import Number
 from kagemusha.errors import UsageError

@@ -15,7 +15,10 @@ _ISO = re.compile(
 
 
 def span_of(text: str) -> int | None:
-    """Microseconds of a text such as 08:30, 26:30:15.5, 1 days 02:00:00, -1 day, 22:00:00 or P1DT2H; None if it is none."""
+    """Microseconds of a text such as 08:30, 26:30:15.5, 1 days 02:00:00, -1 day, 22:00:00 or P1DT2H.
+
+    None if it is none.
+    """
     clock, iso = _CLOCK.fullmatch(text), _ISO.fullmatch(text)
     found = clock or iso
     if found is None or not text[-1:].isalnum() or text[-1:] in "PT":

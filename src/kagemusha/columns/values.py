@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kagemusha.columns.spelling import (
+from kagemusha.columns.label import (
     MICROSECONDS_A_DAY,
     NOT_A_NUMBER,
     canonical,
@@ -36,7 +36,8 @@ FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
 """The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
 LONGEST = LAST_NANOSECOND // 1_000 // MICROSECONDS_A_DAY * MICROSECONDS_A_DAY
-"""Microseconds of the longest span that every container holds, some 292 years; a longer one is unreadable everywhere."""
+"""Microseconds of the longest span that every container holds, some 292 years; a longer one is unreadable
+everywhere."""
 
 GAPS = ("", *NOT_A_NUMBER)
 """Texts that stand for a missing value; the empty one may be a declared category instead."""

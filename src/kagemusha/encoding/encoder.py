@@ -13,8 +13,15 @@ from kagemusha.columns.bins import Span
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.parse import TextReader
 from kagemusha.columns.values import plains
-from kagemusha.encoding.derived import complete, formula_codes, formula_inputs
-from kagemusha.encoding.frames import build_frame, check_names, column_values, open_frame
+from kagemusha.encoding.frames import (
+    build_frame,
+    check_names,
+    column_values,
+    complete,
+    formula_codes,
+    formula_inputs,
+    open_frame,
+)
 from kagemusha.errors import SchemaError, UsageError
 from kagemusha.schema import Schema
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.columns.cells import Cells
-from kagemusha.encoding.derived import floats, worked_out
 from kagemusha.encoding.encoder import Encoder
+from kagemusha.encoding.frames import floats, worked_out
 from kagemusha.schema import Schema
 from kagemusha.schema.conditions import Both, Compare, Condition, Listed, Missing, Not
 from kagemusha.schema.constraints import Determines, Equation, Inequality, Law, Logical

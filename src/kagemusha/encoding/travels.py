@@ -1,6 +1,7 @@
 """What leaves a database or a cluster when a table in it is read, in a sentence for plans and certificates.
 
-It follows from the schema, from what the method asks and from nothing in the table, so that `verify` can write it again.
+It follows from the schema, from what the method asks and from nothing in the table, so that `verify` can write it
+again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ def rows_of(schema: Schema) -> Mapping[str, str]:
 
 
 def travels(schema: Schema, *, records: bool, discovered: bool) -> str:
-    """What leaves an engine; `records` says whether the method reads records, `discovered` whether domains were found."""
+    """What leaves an engine.
+
+    `records` says whether the method reads records, `discovered` whether domains were found.
+    """
     over = ["counts", *(["the values of the columns whose domain was found"] if discovered else [])]
     over += ["the codes of all rows"] if records else []
     named = "; ".join(f"{name} ({why})" for name, why in rows_of(schema).items())
@@ -24,6 +28,6 @@ def travels(schema: Schema, *, records: bool, discovered: bool) -> str:
     raw += f", and those with any value in {named}" if named else ""
     whole = "" if schema.unit.column is None else "; one such row made all rows come over, to be bounded together"
     return (
-        f"Where the table lives, its values were turned into codes and counted. What left the engine: {', '.join(over)}. Rows "
-        f"that came over as they are: {raw}{whole}."
+        "Where the table lives, its values were turned into codes and counted. What left the engine: "
+        f"{', '.join(over)}. Rows that came over as they are: {raw}{whole}."
     )

@@ -110,8 +110,9 @@ def run_comparison(
 ) -> list[Result]:
     """Run every cell that has no file yet, on all cores, and return all results in the order of `cells`.
 
-    `scheduler` is the address of a dask scheduler, whose workers are used instead; the codes of the table are sent to them.
-    `table` is the path of a file or a frame. A method that cannot handle the table gives a result with its message.
+    `scheduler` is the address of a dask scheduler, whose workers are used instead; the codes of the table are sent to
+    them. `table` is the path of a file or a frame. A method that cannot handle the table gives a result with its
+    message.
     """
     say = progress or (lambda what, done: None)
     say("reading", 0.0)
@@ -168,7 +169,10 @@ def _run_all(
 def _on_cluster(
     comparison: Comparison, table: Any, schema: Schema, cells: Sequence[Cell], scheduler: str
 ) -> Iterator[Result]:
-    """The workers of a dask scheduler. The codes of the table are sent to each of them once; they need no file of ours."""
+    """The workers of a dask scheduler.
+
+    The codes of the table are sent to each of them once; they need no file of ours.
+    """
     if schema.unit.column is not None:
         raise UsageError(
             "on a cluster every row is a person of its own: compare a table with a [unit] column on this machine"

@@ -30,8 +30,8 @@ from kagemusha.quality.projectable import CodedTable, require_column, same_colum
 from kagemusha.schema import Schema
 
 INTERNAL = (
-    "INTERNAL: computed from real data without a privacy charge. Similarity scores of real data leak: do not publish this, "
-    "and do not keep it beside the release."
+    "INTERNAL: computed from real data without a privacy charge. Similarity scores of real data leak: do not publish "
+    "this, and do not keep it beside the release."
 )
 
 QUERIES = 200

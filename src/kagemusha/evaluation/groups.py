@@ -1,4 +1,7 @@
-"""Small groups: people who share two values. Which of them the doubles miss, invent or miscount, and from which size on counts hold."""
+"""Small groups: people who share two values.
+
+Which of them the doubles miss, invent or miscount, and from which size on counts hold.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.quality.projectable import CodedTable, in_batches
-from kagemusha.quality.sizes import right_from
+from kagemusha.quality.released import right_from
 from kagemusha.schema import Clique
 
 MOST_CELLS = 2**18
@@ -42,7 +45,8 @@ class Groups:
     worst: Sequence[SmallGroup]
     """Those that stand out most from chance, at most two of a pair."""
     right_from: float | None
-    """From this many people on, nine of ten groups have the right number of doubles to within 10 %; None if no size does."""
+    """From this many people on, nine of ten groups have the right number of doubles to within 10 %; None if no size
+    does."""
     empty: tuple[Clique, float] | None
     """The pair with the largest share of doubles in combinations that nobody has, and that share."""
     pairs: int
@@ -73,7 +77,10 @@ def compare_groups(real: CodedTable, synthetic: CodedTable, cliques: Sequence[Cl
 def _worst(
     table: CodedTable, clique: Clique, p: FloatArray, q: FloatArray, scale: float
 ) -> list[tuple[float, SmallGroup]]:
-    """The groups whose counts differ most for their size; counts of doubles vary `scale` times as much as those of people."""
+    """The groups whose counts differ most for their size.
+
+    Counts of doubles vary `scale` times as much as those of people.
+    """
     surprise = ((p - q) ** 2 / np.maximum(p + scale * q, 1.0)).ravel()
     found = []
     for at in np.argsort(-surprise)[:OF_ONE_PAIR]:

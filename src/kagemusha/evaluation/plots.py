@@ -35,9 +35,9 @@ def value_picture(real: RawColumn, synthetic: RawColumn) -> str:
     worst = int(np.abs(shares[0] - shares[1]).argmax())
     beyond = [1 - float(share.sum()) for share in shares]
     alt = (
-        f"Column {real.name}: shares of values in the real and the synthetic table. Largest difference at {names[worst]}: "
-        f"{100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic. Outside of the picture: "
-        f"{100 * beyond[0]:.1f} % real, {100 * beyond[1]:.1f} % synthetic."
+        f"Column {real.name}: shares of values in the real and the synthetic table. Largest difference at "
+        f"{names[worst]}: {100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic. Outside of "
+        f"the picture: {100 * beyond[0]:.1f} % real, {100 * beyond[1]:.1f} % synthetic."
     )
     wide = edges[-1] - edges[0] >= WIDE
     ticks = [day(edge) if real.kind == "moment" else number(round(edge) if wide else edge) for edge in edges]
@@ -51,8 +51,8 @@ def label_picture(real: RawColumn, synthetic: RawColumn) -> str:
     shares = [np.array([side.get(name, 0.0) for name in names]) for side in sides]
     worst = int(np.abs(shares[0] - shares[1]).argmax())
     alt = (
-        f"Column {real.name}: shares of {len(names)} values in the real and the synthetic table. Largest difference at {names[worst]}: "
-        f"{100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic."
+        f"Column {real.name}: shares of {len(names)} values in the real and the synthetic table. Largest difference at "
+        f"{names[worst]}: {100 * shares[0][worst]:.1f} % real, {100 * shares[1][worst]:.1f} % synthetic."
     )
     if len(names) > MOST_BARS:
         first = MOST_BARS - 1
@@ -62,7 +62,10 @@ def label_picture(real: RawColumn, synthetic: RawColumn) -> str:
 
 
 def value_edges(numbers: FloatArray) -> FloatArray:
-    """Bins over the middle 99 % of numbers: even ones, each whole number for itself, or, with a long tail, growing ones."""
+    """Bins over the middle 99 % of numbers.
+
+    Even ones, each whole number for itself, or, with a long tail, growing ones.
+    """
     low, middle, high = (float(q) for q in np.quantile(numbers, [0.005, 0.5, 0.995]))
     if low == high:
         return np.array([low - 0.5, low + 0.5])
@@ -114,7 +117,10 @@ def _bars(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt: st
 
 
 def _skyline(names: Sequence[str], real: FloatArray, synthetic: FloatArray, alt: str, ticks: Sequence[str]) -> str:
-    """Real as a filled shape, synthetic as a line over it; `ticks` are the names of the left ends, perhaps of the last end too."""
+    """Real as a filled shape, synthetic as a line over it.
+
+    `ticks` are the names of the left ends, perhaps of the last end too.
+    """
     width, height, left, bottom = 420.0, 200.0, 42.0, 34.0
     most = float(max(real.max(), synthetic.max())) or 1.0
     step = (width - left - 6) / len(names)

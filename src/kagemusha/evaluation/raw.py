@@ -1,4 +1,7 @@
-"""A table as people see it: numbers as numbers, dates as days, texts as they stand. INTERNAL where the table is real."""
+"""A table as people see it: numbers as numbers, dates as days, texts as they stand.
+
+INTERNAL where the table is real.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from kagemusha.columns.arrow import plain_values
 from kagemusha.columns.parse import TextReader
 from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import column_values, open_frame
+from kagemusha.files import holds_pictures
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources import Source
-from kagemusha.sources.images import holds_pictures
 from kagemusha.sources.rawfile import open_file
 
 MOST_ROWS = 500_000

@@ -25,7 +25,8 @@ class RawDistance:
     wasserstein: float | None
     """How far values must move on average, in the column's own unit (dates: days); None for labels."""
     total_variation: float | None
-    """Share of values that would have to change, each text (or one of few numbers) for itself; None for many different numbers."""
+    """Share of values that would have to change, each text (or one of few numbers) for itself; None for many
+    different numbers."""
     real_values: int | None
     """Different values of the real column; None where there are too many to be compared one by one."""
     lost: int

@@ -56,7 +56,10 @@ def differences(real: RawTable, synthetic: RawTable) -> list[Feature]:
 
 
 def same_unit(first: RawColumn, second: RawColumn) -> bool:
-    """Whether two columns of numbers seem to be measured alike: a common word in their names, or nearly the same range."""
+    """Whether two columns of numbers seem to be measured alike.
+
+    A common word in their names, or nearly the same range.
+    """
     words = [set(re.findall(r"[a-z]{2,}", column.name.lower())) for column in (first, second)]
     if words[0] & words[1]:
         return True

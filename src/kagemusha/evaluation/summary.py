@@ -149,8 +149,8 @@ def _about_values(evaluation: Evaluation) -> list[str]:
     if broken:
         worst = max(broken, key=lambda rule: rule.synthetic)
         found.append(
-            f"Rules of the schema that doubles break: {len(broken)} of {len(evaluation.rules)}, most often “{worst.rule}” "
-            f"({worst.synthetic:,} doubles, {worst.real:,} people)."
+            f"Rules of the schema that doubles break: {len(broken)} of {len(evaluation.rules)}, most often "
+            f"“{worst.rule}” ({worst.synthetic:,} doubles, {worst.real:,} people)."
         )
     elif evaluation.rules:
         found.append(f"No double breaks any of the {len(evaluation.rules)} rules of the schema.")
@@ -163,8 +163,8 @@ def _about_values(evaluation: Evaluation) -> list[str]:
     if seen.lost:
         most_lost = max(seen.columns, key=lambda column: column.lost)
         found.append(
-            f"Values that people have and no double has: {seen.lost:,}, most of them in {most_lost.column} ({most_lost.lost:,}, held by "
-            f"{percent(most_lost.lost_share)} of people)."
+            f"Values that people have and no double has: {seen.lost:,}, most of them in {most_lost.column} "
+            f"({most_lost.lost:,}, held by {percent(most_lost.lost_share)} of people)."
         )
     if seen.invented:
         most_new = max(seen.columns, key=lambda column: (column.invented_share, column.invented))
@@ -196,7 +196,10 @@ def _about_utility(one: Utility) -> str:
     name = in_words(best, labels=one.labels)
     shown = (percent(v) if one.labels else f"{round(v, 3) + 0.0:.3f}" for v in (reached, people, floor))
     what = "accuracy" if one.labels else "R²"
-    text = "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for everybody {}."
+    text = (
+        "Predicting {} for real people: {} trained on doubles has {} {}; trained on people {}; the same answer for "
+        "everybody {}."
+    )
     reached_text, people_text, floor_text = shown
     return text.format(one.target, name, what, reached_text, people_text, floor_text)
 

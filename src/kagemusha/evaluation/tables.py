@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from kagemusha.encoding.frames import open_frame
+from kagemusha.files import holds_pictures
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Schema
 from kagemusha.sources import Source, open_source
-from kagemusha.sources.images import holds_pictures, open_images
+from kagemusha.sources.images import open_images
 from kagemusha.sources.rawfile import open_file
 
 

@@ -1,4 +1,7 @@
-"""Tables of a survey compared by weight: what they say of the population, not of the sample. INTERNAL where one of them is real."""
+"""Tables of a survey compared by weight: what they say of the population, not of the sample.
+
+INTERNAL where one of them is real.
+"""
 
 from __future__ import annotations
 

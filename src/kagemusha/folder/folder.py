@@ -21,10 +21,9 @@ from kagemusha.certificate.keys import SigningKey
 from kagemusha.certificate.page import render
 from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import sha256, write_whole
+from kagemusha.files import alone, sha256, write_whole
 from kagemusha.folder.stream import stream
 from kagemusha.folder.table_file import SAFE, write_tables
-from kagemusha.locks import alone
 from kagemusha.models.model import Model
 from kagemusha.progress import Progress, part, silent
 
@@ -58,9 +57,9 @@ class Place:
     ) -> Certificate:
         """Write table, schema, model, `extra` files and certificate; return the certificate bound to them.
 
-        `safe` escapes what a spreadsheet would take for a formula, and has the certificate say so; `signer` signs it all.
-        `before` gets the certificate when everything is written and nothing counts yet: a ledger that is lost at that moment
-        leaves no folder it does not know, and the same command goes on.
+        `safe` escapes what a spreadsheet would take for a formula, and has the certificate say so; `signer` signs it
+        all. `before` gets the certificate when everything is written and nothing counts yet: a ledger that is lost at
+        that moment leaves no folder it does not know, and the same command goes on.
         """
         if safe:
             certificate = changed(model.certificate, assumptions=(*model.certificate.assumptions, SAFE))
@@ -105,7 +104,7 @@ class Place:
 
     @contextmanager
     def _fresh(self) -> Iterator[Path]:
-        """A folder beside the wanted one, of this run alone, that takes its place only when everything in it was written."""
+        """A folder of this run beside the wanted one, which takes its place once everything in it was written."""
         fresh = _beside(self.folder, "part")
         try:
             fresh.mkdir()
@@ -123,8 +122,9 @@ class Place:
 def claimed(folder: Path) -> Iterator[Place]:
     """Hold the place of a release against every other run, and find out whether it can be written there.
 
-    Meant to be asked for before anything is spent: whoever comes second gets an `OutputError` that says so. What runs that were
-    killed have left is swept; a release that one of them was about to replace comes back. Whatever was made and not used goes.
+    Meant to be asked for before anything is spent: whoever comes second gets an `OutputError` that says so. What runs
+    that were killed have left is swept; a release that one of them was about to replace comes back. Whatever was made
+    and not used goes.
     """
     target = folder.resolve()
     made: list[Path] = []
@@ -157,7 +157,10 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 def _sweep(target: Path) -> None:
-    """Take away what killed runs have left beside a folder; called by whoever holds its lock, so that no run of it lives."""
+    """Take away what killed runs have left beside a folder.
+
+    Called by whoever holds its lock, so that no run of it lives.
+    """
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9]+-[0-9a-f]{{8}}\.(part|old)")
     left = [entry for entry in target.parent.iterdir() if name.fullmatch(entry.name)]
     replaced = sorted((entry for entry in left if entry.suffix == ".old"), key=lambda entry: entry.stat().st_mtime_ns)
@@ -224,8 +227,8 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     strangers = sorted(names - RELEASED) or sorted(names if CERTIFICATE not in names else ())
     if strangers:
         raise UsageError(
-            f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose another "
-            "--out"
+            f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose "
+            "another --out"
         )
 
 

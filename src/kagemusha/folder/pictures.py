@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.certificate.inventory import PICTURES
 from kagemusha.models.model import Model
-from kagemusha.schema.images import LABEL, image_shape
+from kagemusha.schema.domain import LABEL
 
 ACROSS = 10
 MOST_SIDE = 4000
@@ -19,7 +19,7 @@ MOST_SIDE = 4000
 
 def picture_files(model: Model) -> dict[str, bytes]:
     """File name → content, if the model is one of pictures; nothing otherwise."""
-    shape = image_shape(model.schema)
+    shape = model.domain.picture_shape
     if shape is None:
         return {}
     across = max(1, min(ACROSS, MOST_SIDE // max(shape[:2])))

@@ -1,8 +1,8 @@
 """Doubles in chunks: as many as are wanted, in memory that does not grow with them, on several cores.
 
 What is drawn in chunks has the statistics of what is drawn at once. Generators of independent rows draw each chunk
-anew. A Markov field fixes the counts of all rows first and deals them out (`MarkovGenerator.hands`), so that its low error
-holds for the whole table, not for each chunk alone.
+anew. A Markov field fixes the counts of all rows first and deals them out (`MarkovGenerator.hands`), so that its low
+error holds for the whole table, not for each chunk alone.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from kagemusha.certificate.check import Check
 from kagemusha.certificate.sentences import SAFE as SAFE
 from kagemusha.columns.parse import without_bar
 from kagemusha.errors import OutputError
+from kagemusha.files import StrangeFileError, open_regular
 from kagemusha.schema import Schema
-from kagemusha.untrusted import StrangeFileError, open_regular
 
 _RISKY = r"'*[=+\-@\t\r\n\x00]"
 """How a cell begins that a spreadsheet may take for a formula. Leading apostrophes belong to it: one more is added to
@@ -47,13 +47,16 @@ class Formulas:
             return ""
         some = ", ".join(map(repr, named[:3])) + (", …" if len(named) > 3 else "")
         return (
-            f"column{'s' if len(named) > 1 else ''} {some}: texts or names that begin with = + - @ or a tab, which a spreadsheet may "
-            "run as formulas; --spreadsheet-safe writes them with an apostrophe before them"
+            f"column{'s' if len(named) > 1 else ''} {some}: texts or names that begin with = + - @ or a tab, which a "
+            "spreadsheet may run as formulas; --spreadsheet-safe writes them with an apostrophe before them"
         )
 
 
 def find_formulas(schema: Schema) -> Formulas:
-    """Where a table of this schema may hold them: in labels that are texts, in made-up identifiers, in formats of dates."""
+    """Where a table of this schema may hold them.
+
+    In labels that are texts, in made-up identifiers, in formats of dates.
+    """
     columns = [c.name for c in schema if any(map(_is_formula, c.beginnings))]
     return Formulas(columns, [c.name for c in schema if c.in_doubles and _is_formula(c.name)])
 

@@ -1,8 +1,8 @@
 """Whether a released table can have been drawn from the released model: another one has other counts.
 
-Rows of a model scatter around what it expects, no more than independent draws would. The counts of each column of labels or
-whole numbers are held against that (χ²). Whoever puts the private table in the place of the doubles shows in it wherever
-the noise of the model is larger than the scatter of its rows: small tables and small ε above all.
+Rows of a model scatter around what it expects, no more than independent draws would. The counts of each column of
+labels or whole numbers are held against that (χ²). Whoever puts the private table in the place of the doubles shows in
+it wherever the noise of the model is larger than the scatter of its rows: small tables and small ε above all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ MOST_COLUMNS = 200
 """Columns that are looked at."""
 
 MOST_CELLS = 1 << 24
-"""Cells of the largest junction tree that is asked: a stranger's model must not fill the memory of whoever checks it."""
+"""Cells of the largest junction tree that is asked: a stranger's model must not fill the memory of whoever checks
+it."""
 
 
 def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:

@@ -1,8 +1,8 @@
 """Whether the noise that a release claims is there: some of what was released would be zero, or equal, without it.
 
-Every marginal counts the same records, so sums of two of them differ by noise alone. An interaction's exact cells sum to
-zero along every axis; what the released ones sum to is noise. Together this is a χ² with as many degrees of freedom as
-there are such differences. Less than it can be by chance means that less noise was drawn than the certificate says.
+Every marginal counts the same records, so sums of two of them differ by noise alone. An interaction's exact cells sum
+to zero along every axis; what the released ones sum to is noise. Together this is a χ² with as many degrees of freedom
+as there are such differences. Less than it can be by chance means that less noise was drawn than the certificate says.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LEAST_CHANCE = 1e-9
 
 
 def chi_squared(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
-    """The probability that Gaussian noise of the stated deviations shows as little as here; 1 where nothing can be told.
+    """The probability that Gaussian noise of the stated deviations shows as little as here.
 
-    Counts and interactions are looked at apart, since one may be there and the other not.
+    1 where nothing can be told. Counts and interactions are looked at apart, since one may be there and the other not.
     """
     from scipy.special import gammainc
 
@@ -32,8 +32,9 @@ def chi_squared(measurements: Sequence[NoisyMarginal], interactions: Sequence[No
 def any_shape(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
     """A bound on that probability for noise of any log-concave law, such as Laplace noise.
 
-    Such a law of deviation 1, or a sum of such, has no density above 1. Of independent ones, a projection onto k dimensions
-    has none above 2^(k/2) (Livshyts, Paouris and Pivovarov 2016), so a ball of radius r holds at most that times its volume.
+    Such a law of deviation 1, or a sum of such, has no density above 1. Of independent ones, a projection onto k
+    dimensions has none above 2^(k/2) (Livshyts, Paouris and Pivovarov 2016), so a ball of radius r holds at most that
+    times its volume.
     """
     bounds = []
     for seen, of in _seen(measurements, interactions):

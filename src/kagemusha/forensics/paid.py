@@ -1,4 +1,7 @@
-"""Every number in a model was paid for by an event, with that event's noise; and what events released is in the model."""
+"""Every number in a model was paid for by an event, with that event's noise.
+
+And what events released is in the model.
+"""
 
 from __future__ import annotations
 

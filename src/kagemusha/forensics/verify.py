@@ -103,7 +103,7 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
 
 
 def _words_check(certificate: Certificate, schema: Schema | None) -> Check:
-    """Sentences that this program would not write for such a release are the publisher's own, and nothing vouches for them."""
+    """Sentences that this program would not write for such a release are the publisher's own: unverified."""
     ours = {*certificate.required_assumptions, sentences.SAFE}
     drawn = (event for event in certificate.events if isinstance(event, GenerationEvent))
     ours |= {sentences.DRAWN.format(rows=e.rows, floor=e.floor, at_least=e.at_least) for e in drawn}

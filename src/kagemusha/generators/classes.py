@@ -1,7 +1,7 @@
 """The generator behind `nigao`: a normal distribution of numbers for each class, in the few directions that matter.
 
-Classes are the cells of some columns. Where there are more labelled columns than these, a Markov field draws all of them, and
-the numbers are drawn for the cell it has drawn.
+Classes are the cells of some columns. Where there are more labelled columns than these, a Markov field draws all of
+them, and the numbers are drawn for the cell it has drawn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class ClassGenerator(SampledGenerator):
-    """Class c with probability weights[c]; then means[c] + basis·(factors[c]·z) + spread·noise, decoded column by column."""
+    """Class c with probability weights[c].
+
+    Then means[c] + basis·(factors[c]·z) + spread·noise, decoded column by column.
+    """
 
     kind: ClassVar[str] = "classes"
     domain: Domain

@@ -1,4 +1,7 @@
-"""The generator behind the deep methods: a code from a mixture, then a stack of linear layers with ReLU. Needs no torch."""
+"""The generator behind the deep methods: a code from a mixture, then a stack of linear layers with ReLU.
+
+Needs no torch.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ def _one_at_most(chances: FloatArray, rng: np.random.Generator) -> FloatArray:
 class Decoder:
     """One part: a mixture N(means[k], factors[k]·factors[k]ᵀ) with weights, and the matrices that make a row of a code.
 
-    The last column of a matrix is its bias. A first matrix wider than the code takes the component too, as a one-hot block.
+    The last column of a matrix is its bias. A first matrix wider than the code takes the component too, as a one-hot
+    block.
     """
 
     weights: FloatArray
@@ -77,8 +81,8 @@ class Decoder:
 class DecoderGenerator(SampledGenerator):
     """A part with probability shares[p], then a row of it, decoded column by column.
 
-    Labelled columns are drawn from the softmax of their scores (`drawn`), or are the best score. `target` is a column that is
-    the component itself, None where all columns come out of the decoder.
+    Labelled columns are drawn from the softmax of their scores (`drawn`), or are the best score. `target` is a column
+    that is the component itself, None where all columns come out of the decoder.
     """
 
     kind: ClassVar[str] = "decoders"
@@ -114,7 +118,8 @@ class DecoderGenerator(SampledGenerator):
                 # the largest of scores with Gumbel noise is a draw from their softmax
                 part = part + rng.gumbel(size=part.shape)
             elif place.marks and self.drawn:
-                # trained by squared error, the later features are chances of special values and a gap; none is ruled out
+                # trained by squared error, the later features are chances of special values and a gap; none is ruled
+                # out
                 part = np.column_stack([part[:, 0], _one_at_most(np.maximum(part[:, 1:], LEAST_GAPS), rng)])
             block[:, self.domain.axis(place.name)] = place.codes(part)
             at += place.width

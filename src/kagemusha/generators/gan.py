@@ -1,4 +1,7 @@
-"""The generator behind `ctgan` and `dp-ctgan`: a network that turns noise and a wish into a record. Samples without torch."""
+"""The generator behind `ctgan` and `dp-ctgan`: a network that turns noise and a wish into a record.
+
+Samples without torch.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,8 @@ class Hump:
 class GanGenerator(SampledGenerator):
     """Noise and a wished-for code of one labelled column, through residual layers, into places and chosen entries.
 
-    `weights` holds, layer by layer, the matrix and the shift with batch normalisation folded in; the last one has no ramp.
+    `weights` holds, layer by layer, the matrix and the shift with batch normalisation folded in; the last one has no
+    ramp.
     """
 
     kind: ClassVar[str] = "gan"

@@ -60,7 +60,10 @@ class Place:
         return self.size if self.labelled else 1 + self.marks
 
     def codes(self, drawn: FloatArray, *, edges: FloatArray | None = None, gaps: FloatArray | None = None) -> IntArray:
-        """The codes that drawn features stand for: the nearest place, or by `edges`; a mark if its feature passes its gap."""
+        """The codes that drawn features stand for: the nearest place, or by `edges`.
+
+        A mark if its feature passes its gap.
+        """
         if self.labelled:
             best: IntArray = drawn.argmax(axis=1).astype(np.int64)
             return best

@@ -52,8 +52,8 @@ class RowsGenerator(Generator):
         left = order[rng.random(len(order)) < chance[order]] if where else order
         if rows > len(left):
             raise UsageError(
-                f"where: only {len(left):,} of the {len(self.codes):,} released rows fulfil this condition, and {rows:,} were "
-                "asked for; ask for fewer or for a wider condition"
+                f"where: only {len(left):,} of the {len(self.codes):,} released rows fulfil this condition, and "
+                f"{rows:,} were asked for; ask for fewer or for a wider condition"
             )
         return self.codes[left[:rows]]
 

@@ -1,4 +1,7 @@
-"""What generators share that can only be drawn from: marginals off a reference draw, conditions by drawing until they hold."""
+"""What generators share that can only be drawn from.
+
+Marginals off a reference draw, conditions by drawing until they hold.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from kagemusha.generators.generator import Evidence, Generator
 from kagemusha.schema.domain import Clique, Domain
 
 REFERENCE_ROWS, REFERENCE_CELLS = (1 << 12, 1 << 17), 1 << 24
-"""Marginals are read off so many rows of a fixed seed: fewer of wide tables, so that all codes stay within the cells."""
+"""Marginals are read off so many rows of a fixed seed: fewer of wide tables, so that all codes stay within the
+cells."""
 
 MOST_TRIES = 1 << 21
 """Rows drawn for a condition before it is called impossible."""
@@ -29,8 +33,8 @@ LARGEST = 1e6
 class SampledGenerator(Generator):
     """A generator without marginals in closed form. `_draw` makes independent rows; the rest follows from it.
 
-    `project` is the share of `reference_rows` rows of a fixed seed, so it is the same every time and off by what that many
-    draws leave. `sample` keeps a condition exactly, by drawing until enough rows fulfil it.
+    `project` is the share of `reference_rows` rows of a fixed seed, so it is the same every time and off by what that
+    many draws leave. `sample` keeps a condition exactly, by drawing until enough rows fulfil it.
     """
 
     domain: Domain

@@ -1,4 +1,7 @@
-"""Which candidates keep a junction tree small, compiled. Import this module only where that is asked: it pulls in numba."""
+"""Which candidates keep a junction tree small, compiled.
+
+Import this module only where that is asked: it pulls in numba.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ STOPS = 32
 def candidates_fit(near, cells, missing, sizes, candidates, most, fits):  # type: ignore[no-untyped-def]
     """Whether the smallest tree with each candidate (a row) in it has at most `most` cells.
 
-    A new clique only adds to the `cells` of its own vertices. So by the rule of fewest cells everything goes as it does without the clique until
-    the first of them would go: it is done once for all candidates, and each starts from the last stop before that.
+    A new clique only adds to the `cells` of its own vertices. So by the rule of fewest cells everything goes as it does
+    without the clique until the first of them would go: it is done once for all candidates, and each starts from the
+    last stop before that.
     """
     n = len(near)
     stops = min(n, STOPS)

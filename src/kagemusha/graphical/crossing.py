@@ -1,9 +1,10 @@
 """Tables of many pairs of attributes that share no clique, all at once.
 
-Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree falls into regions,
-cut at separators that have no more states than there are codes behind them. A region sees what lies behind a cut as one thing: the
-separator, and P(code | separator) of all codes behind it, which was worked out before. Within a region every thing (an attribute or such a
-separator) is carried once through its cliques, and meets the others where they are.
+Pair by pair, every query walks the tree; all pairs of a hundred columns are five thousand walks. Here the tree falls
+into regions, cut at separators that have no more states than there are codes behind them. A region sees what lies
+behind a cut as one thing: the separator, and P(code | separator) of all codes behind it, which was worked out before.
+Within a region every thing (an attribute or such a separator) is carried once through its cliques, and meets the others
+where they are.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
 
 
 def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
-    """Whether `crossing_pairs` is quicker than a walk for each pair that shares no clique, or walks take too much memory."""
+    """Whether `crossing_pairs` is quicker than a walk per pair that shares no clique, or needs less memory."""
     if not pairs or not _fits(tree, pairs):
         return False
     if max(tree.clique_cells) > WALKED_CELLS:
@@ -79,7 +80,10 @@ def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
 
 
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
-    """Those of the pairs that share no clique whose tables take seconds: all if that is soon done together, or the shortest walks."""
+    """Those of the pairs that share no clique whose tables take seconds.
+
+    All if that is soon done together, or the shortest walks.
+    """
     together = len(pairs) > len(tree.cliques) and _fits(tree, pairs) and _carried(tree, pairs) <= MOST_CARRIED
     if not pairs or together:
         return list(pairs)
@@ -130,7 +134,10 @@ def _add(block: FloatArray, told: FloatArray | None, part: slice, met: FloatArra
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """The quotient, 0 where the whole is; not by way of 1 / whole, which is infinite where the whole is next to nothing."""
+    """The quotient, 0 where the whole is.
+
+    Not by way of 1 / whole, which is infinite where the whole is next to nothing.
+    """
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -218,7 +225,10 @@ class _Inner:
             yield batch
 
     def _sent(self, home: int, sets: Sequence[tuple[Clique, slice]], after: int) -> Iterator[tuple[int, FloatArray]]:
-        """P(thing, states of sets at home) of every thing elsewhere after this place: one column a state, from clique to clique."""
+        """P(thing, states of sets at home) of every thing elsewhere after this place.
+
+        One column a state, from clique to clique.
+        """
         things = self.region.things
         waiting = []
         for next_ in self._near[home]:

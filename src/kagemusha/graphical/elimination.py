@@ -245,7 +245,10 @@ def candidate_totals(near, cells, missing, sizes, candidates, totals):  # type: 
 
 @compiled()
 def grow(near, cells, missing, sizes, mask, most):  # type: ignore[no-untyped-def]
-    """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then; says which."""
+    """Put one more clique (a single row) into the graph unless its smallest tree has too many cells then.
+
+    Says which.
+    """
     n = len(near)
     graph, prices, lacking = np.empty(near.shape, np.uint64), np.empty(n), np.empty(n, np.int64)
     copy_graph(near, cells, missing, graph, prices, lacking)

@@ -75,8 +75,9 @@ def estimate(
     With `power` 1 measurements are weighed by 1/σ_r instead, as AIM's authors print and code it; the least-risk stop
     knows the noise of the weight 1/σ² alone.
 
-    Measurements of the same clique are merged; what any of the structural zeros rules out is ruled out. `total` is public if given, else the minimum-variance combination
-    of the measurements' sums, at least 1. `warm_start` hands over the potentials of cliques measured again.
+    Measurements of the same clique are merged; what any of the structural zeros rules out is ruled out. `total` is
+    public if given, else the minimum-variance combination of the measurements' sums, at least 1. `warm_start` hands
+    over the potentials of cliques measured again.
 
     The fit follows a path from the start towards the minimum. With `stop_at_least_risk` it returns the point of
     least estimated distance from the noiseless marginals, which is short of the minimum when the noise is large;

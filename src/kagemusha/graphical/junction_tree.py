@@ -128,7 +128,10 @@ def candidate_cells(domain: Domain, base: Iterable[Iterable[str]], candidates: S
 def candidates_within(
     domain: Domain, base: Iterable[Iterable[str]], candidates: Sequence[Iterable[str]], limit: float
 ) -> list[bool]:
-    """For each candidate, whether the tree of ``base + [candidate]`` has at most `limit` cells: `candidate_cells` in less time."""
+    """For each candidate, whether the tree of ``base + [candidate]`` has at most `limit` cells.
+
+    `candidate_cells` in less time.
+    """
     from kagemusha.graphical.candidate_trees import candidates_fit
 
     base = [tuple(clique) for clique in base]
@@ -153,7 +156,8 @@ def triangulation(domain: Domain, cliques: Iterable[Iterable[str]], heuristic: s
 class GrowingTree:
     """A set of cliques that takes in another one as long as their junction tree has at most `max_cells` cells.
 
-    The first `cliques` are in it whatever the size of their tree. What `candidate_cells` says, without starting from nothing each time. Limits above 2^53 count as 2^53.
+    The first `cliques` are in it whatever the size of their tree. What `candidate_cells` says, without starting from
+    nothing each time. Limits above 2^53 count as 2^53.
 
     >>> tree = GrowingTree(Domain(("a", "b", "c"), (10, 10, 10)), 300)
     >>> [tree.add(pair) for pair in (("a", "b"), ("b", "c"), ("a", "c"))]

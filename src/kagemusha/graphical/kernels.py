@@ -192,8 +192,8 @@ def round_with_carry(expected, sizes, carry, luck, counts):  # type: ignore[no-u
     """Round each row of `expected` up or down to `counts` with sum `sizes`, passing what was lost to the next row.
 
     In each row the cells owed most are rounded up; a cell without a fraction never is, so zeros stay zero. A cell of a
-    small fraction f may claim what other rows owe its column only with chance 10·f (`luck` is uniform in [0, 1)), or all
-    debts would be paid where the model hardly puts anyone.
+    small fraction f may claim what other rows owe its column only with chance 10·f (`luck` is uniform in [0, 1)), or
+    all debts would be paid where the model hardly puts anyone.
     """
     rows, columns = expected.shape
     score = np.empty(columns)

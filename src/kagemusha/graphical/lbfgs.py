@@ -7,10 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, dot
+from kagemusha.arrays import FloatArray
 
 MEMORY, FEWEST, KEPT = 20, 6, 1 << 22
 """Steps that are remembered, and at least how many; in between, so many that they hold this many numbers."""
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """The inner product, in one thread: BLAS shares long ones out, which changes digits and crawls on busy cores."""
+    return float(np.einsum("i,i", a, b))
+
+
 DECREASE = 1e-4
 """A step must bring this share of the decrease its slope promises."""
 
@@ -27,7 +34,8 @@ def lbfgs(
 ) -> FloatArray:
     """The minimiser of `function`, which returns value and gradient; at most `max_calls` calls.
 
-    Stops when the last calls together lowered the value by less than `progress`, or when rounding leaves nothing to gain.
+    Stops when the last calls together lowered the value by less than `progress`, or when rounding leaves nothing to
+    gain.
     """
     x = start
     value, gradient = function(x)

@@ -21,7 +21,8 @@ QUERY_CELLS = 1 << 25
 """No table of a query grows beyond this many cells (256 MiB)."""
 
 DRAWN, DRAWN_CODES = 1 << 18, 1 << 23
-"""Rows from which a marginal is counted that cannot be computed within that; and codes of all their columns, at most about."""
+"""Rows from which a marginal is counted that cannot be computed within that; and codes of all their columns, at most
+about."""
 
 LARGEST = 1e9
 """The largest log potential in a file, far beyond what a double's exponential tells apart from 0 or ∞."""
@@ -96,7 +97,7 @@ class MarkovField:
         return [self._counted(tuple(cliques[0]))]
 
     def project_soon(self, cliques: Sequence[Clique]) -> list[FloatArray]:
-        """The same in bounded time: pairs that would take long walks through the tree are counted from those rows, too."""
+        """The same in bounded time: pairs that need long walks through the tree are counted from those rows, too."""
         across = [p for p in dict.fromkeys(map(tuple, cliques)) if len(p) == 2 and self.tree.host(p) is None]
         far = set(across).difference(within_reach(self.tree, across))
         near = [clique for clique in cliques if tuple(clique) not in far]

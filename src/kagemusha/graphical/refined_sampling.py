@@ -45,8 +45,8 @@ EXCHANGE_GAIN = 0.5
 CROSS_GAIN = 1e-9
 """Trades that gain less than rounding errors could go back and forth."""
 COLUMN_WEIGHT, TRADED_WEIGHT = 4.0, 16.0
-"""A column's table counts this many times a pair's: its error is part of every table of the column. The second where rows are traded
-towards many pairs at once, which would take columns along."""
+"""A column's table counts this many times a pair's: its error is part of every table of the column. The second where
+rows are traded towards many pairs at once, which would take columns along."""
 
 
 def sample_refined(
@@ -83,7 +83,7 @@ def sample_refined(
 
 
 def _shuffled(codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Rows in random order: a row's place tells when it was offered a trade, so whether it is likely to be a traded one."""
+    """Rows in random order: a row's place would show when it was offered a trade."""
     order = rng.permutation(len(codes))
     if codes.size <= COPIED:
         return codes[order]
@@ -103,9 +103,9 @@ def trade_towards(
 ) -> None:
     """Exchange rows of the model for others of its rows until they have these tables of pairs, too; in place.
 
-    Every row is one the model makes, and among them those are kept that bring the pairs nearer to the tables given, the columns
-    and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to both is
-    no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least.
+    Every row is one the model makes, and among them those are kept that bring the pairs nearer to the tables given, the
+    columns and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to
+    both is no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least.
     """
     from kagemusha.graphical.row_trades import exchange
 
@@ -145,7 +145,7 @@ class WatchedTables:
     def of(
         cls, model: MarkovField, cliques: Sequence[Clique], rows: int, given: Mapping[Clique, FloatArray] | None = None
     ) -> WatchedTables:
-        """The model's expected counts of `rows` rows over each clique, or those `given`, towards which rows are traded."""
+        """Expected counts of `rows` rows over each clique, or those `given`, towards which rows are traded."""
         domain, given = model.domain, given or {}
         own = [clique for clique in cliques if clique not in given]
         found = {**given, **dict(zip(own, model.project_exactly(own), strict=True))}

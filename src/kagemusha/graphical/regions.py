@@ -1,7 +1,7 @@
 """A junction tree cut at its narrow separators, for `crossing`.
 
-A separator is narrow if it has no more states than there are codes behind it: what lies beyond is then told by fewer numbers through
-the separator's states than by the codes themselves.
+A separator is narrow if it has no more states than there are codes behind it: what lies beyond is then told by fewer
+numbers through the separator's states than by the codes themselves.
 """
 
 from __future__ import annotations

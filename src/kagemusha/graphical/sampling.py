@@ -1,10 +1,10 @@
 """Rows from a model: column by column down the junction tree, by rounding or independently.
 
 Each column is drawn given the columns before it in its tree clique: rows with the same context form a group, and the
-group's counts of the new column are fixed first (`tables_of`, which needs no rows). Then they are dealt out to its rows in
-random order (`Tables.rows`). Without that fresh shuffle two columns that share a parent would be dealt in the same order
-and come out correlated. Since the tables come first, a table of any length can be dealt hand by hand (`hands`): the
-hands together are the rows of one draw.
+group's counts of the new column are fixed first (`tables_of`, which needs no rows). Then they are dealt out to its rows
+in random order (`Tables.rows`). Without that fresh shuffle two columns that share a parent would be dealt in the same
+order and come out correlated. Since the tables come first, a table of any length can be dealt hand by hand (`hands`):
+the hands together are the rows of one draw.
 """
 
 from __future__ import annotations

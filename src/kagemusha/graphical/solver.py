@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, dot
+from kagemusha.arrays import FloatArray
+from kagemusha.graphical.lbfgs import dot
 
 Oracle = Callable[[FloatArray], tuple[float, FloatArray]]
 """From log potentials to (log Z, marginals), both flat."""

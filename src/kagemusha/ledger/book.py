@@ -53,7 +53,8 @@ class Book(Kept):
             spend = self._spend(held)
             if not cap.holds(spend):
                 raise UsageError(
-                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: {cap.in_words(spend)}"
+                    f"cap of {cap.dataset!r} (policy {cap.policy!r}) is below what is already spent: "
+                    f"{cap.in_words(spend)}"
                 )
             self._write_cap(db, cap)
         self._save_head()

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.spend import CapRule, Spend
-from kagemusha.privacy.unit import Adjacency
 
 DELTA = 1e-9
 """What commands take for δ where nobody says another."""
@@ -37,8 +36,8 @@ class Cap:
             object.__setattr__(self, "rule", CapRule.PURE)
         if self.rule is not None and (self.rule is CapRule.PURE) != (self.budget.delta == 0):
             raise UsageError(
-                f"a cap with δ = {self.budget.delta:g} cannot add up by the rule {self.rule}: pure goes with δ = 0, the "
-                "others with δ > 0"
+                f"a cap with δ = {self.budget.delta:g} cannot add up by the rule {self.rule}: pure goes with δ = 0, "
+                "the others with δ > 0"
             )
 
     def used(self, spend: Spend) -> float:
@@ -57,12 +56,16 @@ class Cap:
         return f"ε = {taken:.6g} of {self.budget.in_words()} (added up by {self.rule})"
 
     def refusal(self, after: Spend, here: str) -> str:
-        """Why a release that would leave so much spent is refused, and what its owner can do; `here` names the ledger."""
+        """Why a release that would leave so much spent is refused, and what its owner can do.
+
+        `here` names the ledger.
+        """
         wanted = self.enough_for(after)
         return (
-            f"data set {self.dataset!r} (policy {self.policy!r}): with this release {self.in_words(after)} would be taken, which "
-            f"passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was spent. To allow all of it together, "
-            f"its owner sets a cap of ε = {wanted.budget.epsilon:g}: `{wanted.command()}{here}`"
+            f"data set {self.dataset!r} (policy {self.policy!r}): with this release {self.in_words(after)} would be "
+            f"taken, which passes the cap. Nothing was spent. `kagemusha ledger show{here}` lists what was spent. To "
+            f"allow all of it together, its owner sets a cap of ε = {wanted.budget.epsilon:g}: "
+            f"`{wanted.command()}{here}`"
         )
 
     def enough_for(self, spend: Spend) -> Cap:

@@ -1,8 +1,8 @@
 """The history of a ledger as a hash chain: every change is an entry that holds the digest of the one before.
 
-Its head (how many entries, and the last digest) goes out with every certificate and into a small file beside the ledger.
-Whoever sees a head can tell an older copy of the ledger, or another one in its place, from the one that made it: the
-chain must still hold that entry with that digest.
+Its head (how many entries, and the last digest) goes out with every certificate and into a small file beside the
+ledger. Whoever sees a head can tell an older copy of the ledger, or another one in its place, from the one that made
+it: the chain must still hold that entry with that digest.
 """
 
 from __future__ import annotations
@@ -122,11 +122,12 @@ def require_not_older(db: Any, path: str, heads: Iterable[tuple[Path, Head]]) ->
     for witness, head in heads:
         if head.ledger == own.ledger and not holds(db, head):
             raise LedgerError(
-                f"ledger {path}: {witness} has seen its entry {head.number}, and it ends at {own.number} or has another one "
+                f"ledger {path}: {witness} has seen its entry {head.number}, and it ends at {own.number} or has "
+                f"another one "
                 "there: it is an older copy, or was changed. What was released since would not count. Nothing was spent"
             )
         if head.ledger != own.ledger and witness == head_file(path):
             raise LedgerError(
-                f"ledger {path}: another ledger was here before ({witness} has seen its entry {head.number}). Put that one "
-                f"back, or remove {witness} to begin anew. Nothing was spent"
+                f"ledger {path}: another ledger was here before ({witness} has seen its entry {head.number}). Put that "
+                f"one back, or remove {witness} to begin anew. Nothing was spent"
             )

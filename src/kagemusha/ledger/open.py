@@ -1,14 +1,61 @@
-"""One way in: a ledger by its path, or by the address of the PostgreSQL database that holds it."""
+"""Which ledger a table has, and the one way into it: by a path, or by the address of a PostgreSQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import glob
+import shlex
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from pathlib import Path
 
 from kagemusha.errors import UsageError
+from kagemusha.files import address_shown, database_file, is_postgres, scheme_of
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.sqlite import SQLiteLedger
-from kagemusha.urls import is_postgres, scheme_of, shown
+
+NAME = "kagemusha-ledger.db"
+
+
+def default_ledger(data: str | PathLike[str] | None) -> Path:
+    """The ledger of a data set: in the folder of its (database) file, or before the first wildcard of a pattern.
+
+    A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and
+    means the ledger of this folder, as no data set does.
+    """
+    scheme = scheme_of(data)
+    if data is None or (scheme is None and not Path(data).exists() and not glob.has_magic(str(data))):
+        return Path(NAME)
+    if scheme == "duckdb":
+        return database_file(str(data)).resolve().parent / NAME
+    if scheme is not None:
+        where = shlex.quote(str(Path.home() / NAME))
+        raise UsageError(
+            f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, "
+            f"each time the same: --ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
+        )
+    if Path(data).exists():
+        return Path(data).resolve().parent / NAME
+    return _fixed_part(Path(data)).resolve() / NAME
+
+
+def witnesses_near(places: Iterable[object], witness: Path | None = None) -> list[Path]:
+    """Files that may have seen the head of a ledger: a witness kept elsewhere, and releases beside these places."""
+    if witness is not None and not witness.is_file():
+        raise UsageError(f"witness {witness}: no such file (--witness)")
+    files = [Path(place) for place in places if isinstance(place, str | PathLike) and scheme_of(place) is None]
+    folders = sorted({file.resolve().parent for file in files})
+    seen = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*/certificate.json"))]
+    return [*([] if witness is None else [witness]), *seen]
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """The folder that all files of a pattern lie in, as far as their names say."""
+    fixed = Path(pattern.anchor)
+    for part in pattern.parts[len(fixed.parts) : -1]:
+        if glob.has_magic(part):
+            break
+        fixed /= part
+    return fixed
 
 
 def open_ledger(
@@ -30,7 +77,7 @@ def open_ledger(
         require_driver()
         return PostgresLedger(str(where), read_only=read_only, witnesses=witnesses)
     if scheme_of(where) is not None:
-        raise UsageError(f"ledger {shown(str(where))}: a ledger is a file, or in PostgreSQL (postgresql://…)")
+        raise UsageError(f"ledger {address_shown(str(where))}: a ledger is a file, or in PostgreSQL (postgresql://…)")
     return SQLiteLedger(where, read_only=read_only, witnesses=witnesses, headless=headless)
 
 
@@ -41,4 +88,4 @@ def ledger_exists(where: str | Path) -> bool:
 
 def ledger_shown(where: str | Path) -> str:
     """Where a ledger is, without credentials."""
-    return str(where) if scheme_of(where) is None else shown(str(where))
+    return str(where) if scheme_of(where) is None else address_shown(str(where))

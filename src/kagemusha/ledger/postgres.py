@@ -1,8 +1,8 @@
 """The ledger in a PostgreSQL database: for several machines that spend on the same data sets.
 
 The rules are those of `book`; here is how the database is opened and locked. Every change is one transaction that first
-takes a lock of its own, so that there is one writer at a time, and is on disk before it is told (synchronous_commit). The
-tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no file beside a server.
+takes a lock of its own, so that there is one writer at a time, and is on disk before it is told (synchronous_commit).
+The tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no file beside a server.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import LedgerError, UsageError
+from kagemusha.files import LOGIN, address_shown, refused_login
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
 from kagemusha.ledger.tables import TABLES, VERSION
-from kagemusha.urls import LOGIN, refused_login, shown
 
 LOCK = 0x6B6167656D757368
 """The number of the lock that a writer holds ("kagemush")."""
@@ -36,7 +36,7 @@ class PostgresLedger(Book):
     def __init__(
         self, url: str, *, wait_seconds: float = 10.0, read_only: bool = False, witnesses: Sequence[Path] = ()
     ) -> None:
-        self.path = shown(url)
+        self.path = address_shown(url)
         self._url = "postgresql" + url[len(url.partition("://")[0]) :]
         self._wait, self._read_only = wait_seconds, read_only
         self._link: Any = None

@@ -18,11 +18,10 @@ from kagemusha.identity import Identity
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit
 from kagemusha.privacy.events import Event, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, release_limit, schedule_limit
 from kagemusha.privacy.spend import Spend
-from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class ReleaseRequest:
     schedule: Sequence[Event] = ()
     """The steps, where they are declared beforehand."""
     identity: Identity | None = None
-    """Digests of the table, where it has any; no part of the release's name: the same release of a table that changed in
-    between is refused."""
+    """Digests of the table, where it has any; no part of the release's name: the same release of a table that changed
+    in between is refused."""
     inside: bool = False
     """Whether it is a look without protection whose results stay inside, and no release: its owner can forbid it."""
 
@@ -82,7 +81,10 @@ class ReleaseRequest:
 
 
 def reserved_spend(accounting: Accounting, units: int, schedule: Sequence[Event] = ()) -> Spend:
-    """What so many units of an accounting cost at most, whatever steps they are spent on; thresholds' δ is not in it."""
+    """What so many units of an accounting cost at most, whatever steps they are spent on.
+
+    Thresholds' δ is not in it.
+    """
     amount = Fraction(units, UNIT)
     if not units or units >= UNLIMITED:
         return Spend()

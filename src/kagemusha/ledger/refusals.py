@@ -13,17 +13,19 @@ from kagemusha.ledger.protocol import ReleaseRequest
 def looks_forbidden(request: ReleaseRequest, cap: Cap, here: str) -> CapReached:
     """The owner forbids looks; `here` is how a command names the ledger."""
     return CapReached(
-        f"data set {cap.dataset!r} (policy {cap.policy!r}): its owner forbids looks without protection, and {request.method!r} is "
-        f"one. To allow them: `kagemusha ledger allow-looks {shlex.quote(cap.dataset)}{_of(cap.policy)}{here}`. Nothing was read"
+        f"data set {cap.dataset!r} (policy {cap.policy!r}): its owner forbids looks without protection, and "
+        f"{request.method!r} is one. To allow them: `kagemusha ledger allow-looks "
+        f"{shlex.quote(cap.dataset)}{_of(cap.policy)}{here}`. Nothing was read"
     )
 
 
 def needs_a_word(request: ReleaseRequest, here: str) -> CapReached:
     """Under a cap, a release without protection needs the owner's word."""
     return CapReached(
-        f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it without "
-        "protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow that: "
-        f"`kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{_of(request.policy)}{here}`. Nothing was read"
+        f"data set {request.dataset!r} has a cap (policy {request.policy!r}), and {request.method!r} would read it "
+        "without protection (ε = ∞: a baseline, a simulation, or a schema that nobody confirmed). Its owner must allow "
+        f"that: `kagemusha ledger allow-unprotected {shlex.quote(request.dataset)}{_of(request.policy)}{here}`. "
+        "Nothing was read"
     )
 
 

@@ -34,8 +34,8 @@ class SQLiteLedger(Book):
         """Open the ledger, or make one where there is none; `read_only` is for a short look that changes nothing.
 
         `witnesses` are files that may have seen this ledger's head (certificates, copies of the head file); one that
-        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked, and must be there
-        once anything is in the ledger; `headless` opens one that has lost it, to be checked and given a new one.
+        knows more than the ledger does is a LedgerError. The head file beside the ledger is always asked, and must be
+        there once anything is in the ledger; `headless` opens one that has lost it, to be checked and given a new one.
         """
         self.path = str(path)
         self.in_memory = self.path == ":memory:"
@@ -91,8 +91,8 @@ class SQLiteLedger(Book):
     def _make(self) -> None:
         if not self.in_memory and chain.seen_heads([chain.head_file(self.path)]):
             raise LedgerError(
-                f"ledger {self.path}: the file is empty, and {chain.head_file(self.path)} has seen a ledger here. Put that "
-                "one back, or remove the .head file to begin anew. Nothing was spent"
+                f"ledger {self.path}: the file is empty, and {chain.head_file(self.path)} has seen a ledger here. Put "
+                "that one back, or remove the .head file to begin anew. Nothing was spent"
             )
         with self._transaction() as db:
             if not self._tables_exist():  # another process may have made them meanwhile
@@ -108,7 +108,8 @@ class SQLiteLedger(Book):
         """A ledger that another version laid out is refused."""
         if self._version() != VERSION:
             raise LedgerError(
-                f"ledger {self.path}: it was made by another version of Kagemusha (layout {self._version()}, this one has {VERSION})"
+                f"ledger {self.path}: it was made by another version of Kagemusha (layout {self._version()}, this one "
+                f"has {VERSION})"
             )
 
     def _require_head(self, read_only: bool) -> None:
@@ -117,9 +118,10 @@ class SQLiteLedger(Book):
             return
         if self.head.number:
             raise LedgerError(
-                f"ledger {self.path}: {chain.head_file(self.path)} is missing or damaged, so an older copy of the ledger could not "
-                "be told from the last one. Put that file back from where the ledger came from. If it is lost and this is the newest "
-                f"ledger there is: `kagemusha ledger check --ledger {shlex.quote(self.path)} --renew-head`. Nothing was spent"
+                f"ledger {self.path}: {chain.head_file(self.path)} is missing or damaged, so an older copy of the "
+                "ledger could not be told from the last one. Put that file back from where the ledger came from. If it "
+                "is lost and this is the newest ledger there is: `kagemusha ledger check --ledger "
+                f"{shlex.quote(self.path)} --renew-head`. Nothing was spent"
             )
         if not read_only:
             self._save_head()
@@ -178,6 +180,6 @@ def _require_own_file(path: str) -> None:
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if os.name == "posix" and mode & 0o077:
         raise LedgerError(
-            f"ledger {path}: others on this computer can read or change it (mode {mode:o}), and it is as private as the table: "
-            f"chmod 600 {path!r}"
+            f"ledger {path}: others on this computer can read or change it (mode {mode:o}), and it is as private as "
+            f"the table: chmod 600 {path!r}"
         )

@@ -11,10 +11,9 @@ from kagemusha.errors import CapReached, UsageError
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
 from kagemusha.privacy.events import event_from_json
 from kagemusha.privacy.spend import CapRule
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 VERSION = 3
 """Kept in the file as its user_version."""
@@ -111,8 +110,8 @@ def require_same_table(db: Any, request: ReleaseRequest) -> None:
         db.execute("INSERT INTO known_by VALUES (?, ?) ON CONFLICT DO NOTHING", (request.id, digest))
         for (other,) in db.execute(query, (digest, request.dataset)):
             raise CapReached(
-                f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one budget, in "
-                f"whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
+                f"data set {request.dataset!r}: this ledger knows the same table as {other!r}, and one table has one "
+                f"budget, in whatever form: give it that name (--dataset {shlex.quote(other)}). Nothing was spent"
             )
 
 

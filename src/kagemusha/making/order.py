@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -9,24 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import UsageError
+from kagemusha.files import holds_pictures, scheme_of
 from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
-from kagemusha.making.caps import require_cap_fits, settle_cap
 from kagemusha.making.output import Output
 from kagemusha.privacy.budget import Budget
 from kagemusha.release.asking import require_promise
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.sources.images import holds_pictures
 from kagemusha.synthesizers.fit import Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
-from kagemusha.urls import scheme_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A model to be fitted, and perhaps the folder it is to be published in. The command line and Python both fill it in."""
+    """A model to be fitted, and perhaps the folder it is to be published in.
+
+    The command line and Python both fill it in.
+    """
 
     table: Any
     """A path, an address, a frame or a source."""
@@ -132,3 +135,45 @@ def usual_kind(data: str) -> str:
     """The kind of file to write if nobody says: the one that came in, and csv for databases."""
     suffix = "" if scheme_of(data) is not None else Path(data).suffix.lower()
     return "parquet" if suffix in (".parquet", ".pq") or holds_pictures(data) else "csv"
+
+
+def require_cap_fits(cap: float | None, epsilon: float) -> None:
+    """Refuse a cap that its own first release would pass."""
+    if cap is not None and not (math.isfinite(cap) and epsilon <= cap):
+        raise UsageError(
+            f"cap (--cap) must be finite and at least epsilon ({epsilon:g}), got {cap:g}: this release would pass it"
+        )
+
+
+def find_cap(book: Ledger, dataset: str, policy: str) -> Cap | None:
+    """The cap of a data set in a ledger, if it has one."""
+    return next((cap for cap in book.caps() if (cap.dataset, cap.policy) == (dataset, policy)), None)
+
+
+def settle_cap(book: Ledger, wanted: Cap, *, asked: bool) -> bool:
+    """Whether the data set has a cap before the release is made; with `asked` it gets the wanted one if it has none.
+
+    A cap that is there is not changed, and no other policy is made beside it: that is `ledger cap`, on purpose.
+    """
+    there = find_cap(book, wanted.dataset, wanted.policy)
+    if not asked:
+        return there is not None
+    if there is None:
+        others = [cap.policy for cap in book.caps() if cap.dataset == wanted.dataset]
+        if others:
+            raise UsageError(
+                f"cap: the data set has a cap under the policy {others[0]!r}. Another policy beside it is made on "
+                f"purpose: `{cap_command(wanted, book)}`"
+            )
+        book.set_cap(wanted)
+    elif there.budget != wanted.budget:
+        raise UsageError(
+            f"cap {wanted.budget.epsilon:g}: the data set has a cap already, {there.budget.in_words()}. To change it: "
+            f"`{cap_command(wanted, book)}`"
+        )
+    return True
+
+
+def cap_command(cap: Cap, book: Ledger) -> str:
+    """The command that sets a cap in this ledger, ready to be pasted."""
+    return f"{cap.command()} --ledger {shlex.quote(book.path)}"

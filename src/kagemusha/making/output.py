@@ -1,4 +1,7 @@
-"""Where and how a release is written, and the second half of making one: from a model to the folder that is handed out."""
+"""Where and how a release is written, and the second half of making one.
+
+From a model to the folder that is handed out.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ KINDS = ("csv", "parquet")
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """A release folder that somebody wants. What can be wrong with it is found by `checked`, before anything is paid."""
+    """A release folder that somebody wants.
+
+    What can be wrong with it is found by `checked`, before anything is paid.
+    """
 
     folder: str | PathLike[str]
     rows: int | None = None
@@ -58,16 +64,16 @@ def require_rows(rows: int | None, most_rows: int | None = None) -> None:
         raise UsageError(f"rows (--rows) must be at least 1 and at most {MAX_ROWS:,}, got {rows}")
     if rows is not None and most_rows is not None and rows > most_rows:
         raise UsageError(
-            f"rows (--rows) must be at most {most_rows:,}, got {rows:,}: the method releases so many rows and no more; pay for more with "
-            "its option rows=N"
+            f"rows (--rows) must be at most {most_rows:,}, got {rows:,}: the method releases so many rows and no more; "
+            "pay for more with its option rows=N"
         )
 
 
 def require_free(output: Output, book: Ledger | None = None, release: str | None = None) -> None:
     """Refuse a folder in which there is anything that may not be replaced.
 
-    A run that was killed between its folder and its quality pages goes on: with a `release`, the folder that the `book` knows as that
-    release's, and that lacks those pages, counts as its own.
+    A run that was killed between its folder and its quality pages goes on: with a `release`, the folder that the `book`
+    knows as that release's, and that lacks those pages, counts as its own.
     """
     path = output.path
     own = not output.replace and release is not None and book is not None and _is_unfinished(path, book, release)

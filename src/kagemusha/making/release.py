@@ -1,7 +1,7 @@
 """One function makes a release, and one the model of it; the command line and Python both call them.
 
-Everything that can be refused is refused first, cheapest first; then the ledger is opened, once; then it is paid for, read, and
-written. The place of the folder is held from before the first look at the table until the last file is in it.
+Everything that can be refused is refused first, cheapest first; then the ledger is opened, once; then it is paid for,
+read, and written. The place of the folder is held from before the first look at the table until the last file is in it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import UsageError
 from kagemusha.folder.folder import claimed
 from kagemusha.ledger import Cap
-from kagemusha.making.caps import find_cap
-from kagemusha.making.order import Order
+from kagemusha.making.order import Order, find_cap
 from kagemusha.making.output import require_free, require_rows, written
 from kagemusha.models.model import Model
 from kagemusha.progress import Progress, part, silent

@@ -22,7 +22,7 @@ def mutual_information(joint: FloatArray) -> float:
 
 
 def chance_information(joint: FloatArray) -> float:
-    """What independent columns would show on average in n rows, about (r − 1)(c − 1) / 2n for r and c codes that occur."""
+    """What independent columns show on average in n rows: about (r − 1)(c − 1) / 2n, r and c being codes that occur."""
     rows, columns = (int(np.count_nonzero(joint.sum(axis=axis))) for axis in (1, 0))
     total = float(joint.sum())
     return (rows - 1) * (columns - 1) / (2 * total) if total > 0 else 0.0

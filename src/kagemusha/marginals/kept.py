@@ -24,7 +24,10 @@ class KeptTables(Generic[Table]):
     def of(
         self, cliques: Sequence[Clique], count: Callable[[Sequence[Clique]], Mapping[Clique, Table]]
     ) -> dict[Clique, Table]:
-        """The table of each clique; `count` is asked once, for all that are not here. Of more than `widest` columns none stays."""
+        """The table of each clique; `count` is asked once, for all that are not here.
+
+        Tables of more than `widest` columns do not stay.
+        """
         wanted = dict.fromkeys(cliques)
         new = [clique for clique in wanted if clique not in self._kept]
         fresh = count(new) if new else {}

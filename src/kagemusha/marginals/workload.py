@@ -32,7 +32,10 @@ class Workload:
 
     @classmethod
     def of(cls, domain: Domain, cliques: Iterable[Iterable[str]] | Mapping[Clique, float]) -> Workload:
-        """A custom list of attribute sets, or sets with weights; the weights of repeats add up, whatever their order."""
+        """A custom list of attribute sets, or sets with weights.
+
+        The weights of repeats add up, whatever their order.
+        """
         weights: dict[Clique, float] = {}
         given = cliques.items() if isinstance(cliques, Mapping) else ((clique, 1.0) for clique in cliques)
         for names, weight in given:

@@ -2,9 +2,9 @@
 
 Codes first. A Markov field draws around the walls of the rules exactly. From other generators, and where a wall is too
 large for the field, rows that hit one are drawn again, a bounded number of times; what is left takes the columns of the
-broken rules from a row that obeys and is alike. Then values: drawn inside the bins with densities that lead on from bin to bin, and again for rows that break
-a rule by the values they would show, at last squeezed into what the orders leave open. No row is ever dropped, none that
-breaks a rule leaves.
+broken rules from a row that obeys and is alike. Then values: drawn inside the bins with densities that lead on from bin
+to bin, and again for rows that break a rule by the values they would show, at last squeezed into what the orders leave
+open. No row is ever dropped, none that breaks a rule leaves.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class Doubles:
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
         """Rows of the generator, and whether they keep clear of every wall.
 
-        Rows under a condition scatter more than rows without, which are traded until counts fit. So where the rules are the only
-        condition, rows are drawn without it, and those that hit a wall once more, around it: together they have the distribution of
-        rows drawn around it at once.
+        Rows under a condition scatter more than rows without, which are traded until counts fit. So where the rules are
+        the only condition, rows are drawn without it, and those that hit a wall once more, around it: together they
+        have the distribution of rows drawn around it at once.
         """
         if where or not self._open or not isinstance(self.generator, MarkovGenerator):
             return self._around(rows, rng, where)

@@ -20,9 +20,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kagemusha.errors import DataError
-from kagemusha.files import write_whole
+from kagemusha.files import StrangeFileError, open_regular, parse_json, write_whole
 from kagemusha.generators.generator import Arrays
-from kagemusha.untrusted import StrangeFileError, open_regular, parse_json
 
 FORMAT = "kagemusha-model/1"
 FREE_BYTES, PACKED = 16 << 20, 8

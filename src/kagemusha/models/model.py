@@ -54,7 +54,8 @@ class Model:
     scores: PairScores | None = None
     ceilings: Mapping[Clique, float] = field(default_factory=dict)
     expected: float | None = None
-    """The mean L1 error of pairs (share of records, 0 to 2) that the method expected when it chose what to measure; None: it has no idea."""
+    """The mean L1 error of pairs (share of records, 0 to 2) that the method expected when it chose what to measure;
+    None: it has no idea."""
     like: Any = "pandas"
     """What sampled tables look like: the library of the frame that came in."""
 
@@ -128,8 +129,8 @@ class Model:
         """A synthetic table: the columns, types and missing values of the schema, in the library of the private frame.
 
         `where` is a condition such as "age > 60 and sex = 'F'": rows then come from the exact conditional
-        distribution. Every row obeys the rules of the schema. Sampling is post-processing of what was released, so it costs nothing and may be repeated;
-        `seed`, or a generator `rng` of one's own, makes the table reproducible.
+        distribution. Every row obeys the rules of the schema. Sampling is post-processing of what was released, so it
+        costs nothing and may be repeated; `seed`, or a generator `rng` of one's own, makes the table reproducible.
         """
         generator = rng or np.random.default_rng(_checked(seed))
         if rng is not None and seed is not None:

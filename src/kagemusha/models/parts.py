@@ -1,6 +1,7 @@
-"""What a model file holds beside its generator: measurements, interactions, scores, choices. Written, and read with doubt.
+"""What a model file holds beside its generator: measurements, interactions, scores, choices.
 
-Whoever wrote the file may have put anything into it: what is read is held to the columns of the model, or a DataError.
+Written, and read with doubt. Whoever wrote the file may have put anything into it: what is read is held to the columns
+of the model, or a DataError.
 """
 
 from __future__ import annotations

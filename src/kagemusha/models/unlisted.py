@@ -1,7 +1,7 @@
 """Values that nobody listed: counted by the model in a bucket of their own, and never shown by a double.
 
-A row in that bucket keeps its other columns and gets a listed category, drawn as the model has them given the column that tells
-most about it. The rule is fixed by the model, so that expected counts follow it exactly, column by column.
+A row in that bucket keeps its other columns and gets a listed category, drawn as the model has them given the column
+that tells most about it. The rule is fixed by the model, so that expected counts follow it exactly, column by column.
 """
 
 from __future__ import annotations
@@ -135,7 +135,10 @@ def _listed(table: FloatArray, column: Modelled) -> FloatArray:
 
 
 def _neighbours(generator: Generator, name: str) -> list[str]:
-    """Columns that may tell something about another: those the model ties to it, or the first ones that can be counted with it."""
+    """Columns that may tell something about another.
+
+    Those the model ties to it, or the first ones that can be counted with it.
+    """
     domain = generator.domain
     others: Iterable[str] = (other for other in domain if other != name)
     if isinstance(generator, MarkovGenerator):

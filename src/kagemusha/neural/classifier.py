@@ -26,7 +26,10 @@ def train_classifier(
     rate: float,
     rng: np.random.Generator,
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Layers (matrix, shift) of a ramp network, in double precision. One thread: more are slower on networks of this size."""
+    """Layers (matrix, shift) of a ramp network, in double precision.
+
+    One thread: more are slower on networks of this size.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,8 +1,9 @@
 """A critic with dropout that is held to slope one, its gradients worked out by hand.
 
-The layers are linear but for ramps (leaky) and dropout, which are factors d once a batch is fixed: h = d ⊙ (W h₋ + b). So the slope
-∂s/∂x is a product of the same matrices and factors, and the gradient of a penalty on it needs no second pass through a graph. All
-contributions to a layer's gradient are one product of matrices; most of the time of a step goes there.
+The layers are linear but for ramps (leaky) and dropout, which are factors d once a batch is fixed: h = d ⊙ (W h₋ + b).
+So the slope ∂s/∂x is a product of the same matrices and factors, and the gradient of a penalty on it needs no second
+pass through a graph. All contributions to a layer's gradient are one product of matrices; most of the time of a step
+goes there.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ class Critic:
         return self.back(factors, torch.ones_like(scores))[0] @ self.weights[0]
 
     def fines(self, between: Any) -> tuple[list[tuple[Any, Any]], float]:
-        """The penalty on slopes other than one at some rows: for each layer v and p with gradient vᵀp, and the penalty itself."""
+        """The penalty on slopes other than one at some rows.
+
+        For each layer v and p with gradient vᵀp, and the penalty itself.
+        """
         _, folds, flat = self.heard(between)
         chain = self.back(folds, torch.ones_like(flat))  # v of each layer; the slope is v₁W₁
         slope = chain[0] @ self.weights[0]

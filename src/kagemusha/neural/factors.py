@@ -1,8 +1,8 @@
 """Gradients of rows, without writing them out.
 
-The gradient of one row at a linear layer y = W·(x, 1) is the outer product of what came out of it (the loss's slope along
-y) and what went in (x, 1). So the gradients of all rows are two thin matrices a layer instead of one number for each row
-and weight: their norms and their sums need nothing more.
+The gradient of one row at a linear layer y = W·(x, 1) is the outer product of what came out of it (the loss's slope
+along y) and what went in (x, 1). So the gradients of all rows are two thin matrices a layer instead of one number for
+each row and weight: their norms and their sums need nothing more.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from kagemusha.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One linear layer's part: for some rows, `slopes` (rows × outputs) and `inputs` (rows × inputs + 1, the last one 1).
+    """One linear layer's part: for some rows, `slopes` (rows × outputs) and `inputs` (rows × inputs + 1).
 
-    `rows` says which rows these are, if not all in their order: other rows do not reach the layer, and their gradient is 0.
+    `rows` says which rows these are, if not all in their order: other rows do not reach the layer, and their gradient
+    is 0.
     """
 
     slopes: FloatArray

@@ -1,8 +1,9 @@
-"""A conditional generator against a critic that sees rows in packs: CTGAN's training loop (Xu et al. 2019, algorithm 1).
+"""A conditional generator against a critic that sees rows in packs.
 
-Rows are written as blocks: of each block one entry is *hot*, and a measured column has a place beside it. A wish asks for one
-code of one labelled column; both networks see it, and the generator is fined where it does not fulfil it. The critic is held
-to slope one by a penalty between real and generated packs (WGAN-GP). Knows no tables: `Rows` hands out encoded rows.
+CTGAN's training loop (Xu et al. 2019, algorithm 1). Rows are written as blocks: of each block one entry is *hot*, and a
+measured column has a place beside it. A wish asks for one code of one labelled column; both networks see it, and the
+generator is fined where it does not fulfil it. The critic is held to slope one by a penalty between real and generated
+packs (WGAN-GP). Knows no tables: `Rows` hands out encoded rows.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Training:
 class Generator(nn.Module):
     """Residual layers: each sees the noise, the wish, and what all layers before it said.
 
-    Noise and wish meet every layer, so they are multiplied with all layers' weights at once, and a wish, being one-hot, is a row
-    looked up. That is the same network as layers over inputs put side by side, for half the arithmetic.
+    Noise and wish meet every layer, so they are multiplied with all layers' weights at once, and a wish, being one-hot,
+    is a row looked up. That is the same network as layers over inputs put side by side, for half the arithmetic.
     """
 
     def __init__(self, noise: int, wishes: int, hidden: Sequence[int], width: int) -> None:
@@ -89,7 +90,7 @@ class Generator(nn.Module):
         return heard
 
     def weights(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Matrices over inputs side by side (latest first) and shifts, with the running batch normalisation folded in."""
+        """Matrices over inputs side by side (latest first) and shifts, with batch normalisation folded in."""
         found, at = [], 0
         base = torch.cat([self.noise, self.wish])
         for i, size in enumerate(self.sizes):
@@ -152,7 +153,8 @@ class Game:
     def step(self, rows: Rows) -> None:
         """One step of the critic, then one of the generator on wishes and rows of its own, as algorithm 1 has it.
 
-        On the rows that the critic has just learned to reject, the generator would be told how to escape these rows alone.
+        On the rows that the critic has just learned to reject, the generator would be told how to escape these rows
+        alone.
         """
         block, code, wish, at = self._wish(rows)
         with torch.no_grad():

@@ -1,9 +1,9 @@
 """The models in training: rows of codes in, factored gradients out, noisy sums back.
 
-`Phased` is P3GM's second phase: the mean of a row's code is its projection, which was released; the variance of the code
-and the decoder are learned. `Variational` learns the whole encoder. `Clusters` holds one `Variational` for each cluster,
-side by side in one vector of parameters: a row reaches the networks of its own cluster alone, and a person's gradient is
-clipped over all of them together, so training all costs as much as training one.
+`Phased` is P3GM's second phase: the mean of a row's code is its projection, which was released; the variance of the
+code and the decoder are learned. `Variational` learns the whole encoder. `Clusters` holds one `Variational` for each
+cluster, side by side in one vector of parameters: a row reaches the networks of its own cluster alone, and a person's
+gradient is clipped over all of them together, so training all costs as much as training one.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Phased(Taught):
 def linear_start(network: Network, phase: Projection, inputs: Inputs, classes: int, rng: np.random.Generator) -> Floats:
     """A decoder that begins as the way back from the projection, exactly: pairs of units relu(±u) pass u through.
 
-    It is made of released numbers only, and costs nothing. One-hot blocks get log-odds that have the right value at the mean
-    and the right slope there.
+    It is made of released numbers only, and costs nothing. One-hot blocks get log-odds that have the right value at the
+    mean and the right slope there.
     """
     start = network.start(rng, last=0.0)
     first, last = network.matrices(start)

@@ -36,8 +36,8 @@ def normal_divergence(mean: Any, log_variance: Any) -> Any:
 class MixtureDivergence:
     """KL of N(mean, variance) from a mixture, row by row, by Hershey and Olsen's variational approximation.
 
-    For one Gaussian q it is −log Σ_b π_b·exp(−KL(q‖N_b)): an upper bound on the true divergence, so that the evidence bound
-    stays one, and exact for one component.
+    For one Gaussian q it is −log Σ_b π_b·exp(−KL(q‖N_b)): an upper bound on the true divergence, so that the evidence
+    bound stays one, and exact for one component.
     """
 
     def __init__(self, mixture: Mixture) -> None:

@@ -77,8 +77,8 @@ def mixture_of(
 ) -> Mixture:
     """The M-step from noisy sums: Σr, Σr·x and Σr·x·xᵀ of each component, and the deviations of their noise.
 
-    No size is below its noise, so that nothing is divided by it; covariances are drawn towards their common mean as far as
-    they are noise.
+    No size is below its noise, so that nothing is divided by it; covariances are drawn towards their common mean as far
+    as they are noise.
     """
     count, width = firsts.shape
     sizes = np.maximum(sizes, max(1.0, 2 * noise[0]))

@@ -1,8 +1,8 @@
 """Mode-specific normalisation: a column of numbers as a few normal humps, and every number as a hump and a place in it.
 
-The humps are found by variational Bayes for a mixture with a sparse prior on its weights (Xu et al. 2019, section 4.2): humps
-that are not needed empty themselves. A column has far fewer different values than rows, so the mixture is fitted to values
-and how often they occur, never to rows.
+The humps are found by variational Bayes for a mixture with a sparse prior on its weights (Xu et al. 2019, section 4.2):
+humps that are not needed empty themselves. A column has far fewer different values than rows, so the mixture is fitted
+to values and how often they occur, never to rows.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ def fit_modes(values: FloatArray, counts: FloatArray, *, most: int = MOST_MODES,
 def _clusters(values: FloatArray, counts: FloatArray, most: int) -> FloatArray:
     """To which of at most `most` clusters each of the rising values belongs, as shares of 0 and 1 (k-means on a line).
 
-    It starts where a good quantiser has its points, at quantiles of the cube root of the density: at plain quantiles a value that
-    half of the rows hold would be the middle of half of the clusters, and humps that begin alike stay alike for ever.
+    It starts where a good quantiser has its points, at quantiles of the cube root of the density: at plain quantiles a
+    value that half of the rows hold would be the middle of half of the clusters, and humps that begin alike stay alike
+    for ever.
     """
     thinned = np.cbrt(counts)
     at = (np.arange(most) + 0.5) / most

@@ -1,6 +1,7 @@
 """Stacks of linear layers with ReLU between them, on torch, whose gradients come as factors.
 
-The parameters are one flat vector; layer after layer, a matrix (outputs × inputs + 1), the last column of which is the bias.
+The parameters are one flat vector; layer after layer, a matrix (outputs × inputs + 1), the last column of which is the
+bias.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""A critic that learns of people through clipped, noisy gradients alone, against a generator that learns of them through the critic.
+"""A critic that learns of people through clipped, noisy gradients alone, and a generator that learns from it.
 
-Adjacency: add-remove of a person. The one thing computed from private rows is the gradient of −score(row) along the critic's parameters,
-row by row; clipping, noise and the charge are `release.training`'s. All else is post-processing of released numbers: the
-critic's loss at generated rows, the penalty on its slope (between generated rows and rows drawn column by column from noisy counts,
-never at people) and every step of the generator.
+Adjacency: add-remove of a person. The one thing computed from private rows is the gradient of −score(row) along the
+critic's parameters, row by row; clipping, noise and the charge are `release.training`'s. All else is post-processing of
+released numbers: the critic's loss at generated rows, the penalty on its slope (between generated rows and rows drawn
+column by column from noisy counts, never at people) and every step of the generator.
 
-Three things of CTGAN are left out. Packs of ten: the gradient of a pack belongs to ten people, and nothing bounds one of them. Wishes:
-rows picked by code would read the true proportions of labels, and a sample in which a rare label is likelier is no Poisson
-sample. Dropout: noise enough.
+Three things of CTGAN are left out. Packs of ten: the gradient of a pack belongs to ten people, and nothing bounds one
+of them. Wishes: rows picked by code would read the true proportions of labels, and a sample in which a rare label is
+likelier is no Poisson sample. Dropout: noise enough.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ FIRST, SECOND = 0.5, 0.9
 class PrivateGame:
     """The learner behind `dp-ctgan`. A gradient is the critic's; `update` moves both networks.
 
-    `encode` writes rows of codes as vectors, each row by its own codes; `independent` draws vectors from released counts.
-    `start` is what the generator says about every column before it has learned anything, `means` what its vectors should be on
-    average; both come from released counts. `clip` is that of the schedule, `turns` how many steps the generator makes for
-    one of the critic.
+    `encode` writes rows of codes as vectors, each row by its own codes; `independent` draws vectors from released
+    counts. `start` is what the generator says about every column before it has learned anything, `means` what its
+    vectors should be on average; both come from released counts. `clip` is that of the schedule, `turns` how many steps
+    the generator makes for one of the critic.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class PrivateGame:
         return Factors(len(codes), [Layer(g.numpy(), a.numpy()) for g, a in zip(signals, inputs, strict=True)])
 
     def update(self, gradient: FloatArray) -> None:
-        """A step of the critic with the noisy mean of the people's part and the exact rest, then steps of the generator."""
+        """A step of the critic (the noisy mean of people's part and the exact rest), then steps of the generator."""
         rng = np.random.default_rng([self._seed, self.adam.steps])  # so that a restored game goes on alike
         chance = torch.Generator().manual_seed(int(rng.integers(2**62)))
         made = self._made(rng, chance)
@@ -131,7 +131,8 @@ class PrivateGame:
     def weights(self) -> list[tuple[FloatArray, FloatArray]]:
         """The generator's layers, for drawing without torch.
 
-        Batch statistics are taken of the generator as it is, not as it was on its way: short training leaves them behind.
+        Batch statistics are taken of the generator as it is, not as it was on its way: short training leaves them
+        behind.
         """
         rng = np.random.default_rng([self._seed, self.adam.steps, 1])
         for norm in self.generator.norms:
@@ -149,7 +150,10 @@ class PrivateGame:
         return squash(self.generator(self._noise(rng), None), self.blocks, chance)
 
     def _factors(self, rows: Any, end: float) -> tuple[list[Any], list[Any]]:
-        """Slopes and inputs of every layer. The last shift moves all scores alike and teaches nothing: its gradient is left out."""
+        """Slopes and inputs of every layer.
+
+        The last shift moves all scores alike and teaches nothing: its gradient is left out.
+        """
         given, factors, scores = self.critic.heard(rows)
         signals = self.critic.back(factors, torch.full_like(scores, end))
         last = len(given) - 1
@@ -157,7 +161,7 @@ class PrivateGame:
         return signals, wide
 
     def _exact_part(self, fake: Any, rng: np.random.Generator) -> Floats:
-        """The mean of the generated rows' gradients, clipped as people's are so that the two weigh alike, and the penalty."""
+        """The mean of the generated rows' gradients, clipped as people's are, and the penalty."""
         signals, inputs = self._factors(fake, 1.0)
         squares = sum((g * g).sum(dim=1) * (a * a).sum(dim=1) for g, a in zip(signals, inputs, strict=True))
         scale = (self.clip / torch.sqrt(torch.as_tensor(squares)).clamp_min(1e-12)).clamp_max(1.0)

@@ -21,7 +21,7 @@ from kagemusha.release.grid import BINS
 from kagemusha.schema import Domain, Schema
 from kagemusha.sources.file import CELLS, CHUNK, LEAST
 from kagemusha.sources.spool import KEEP
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import cell_error
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 TYPICAL_ROWS = 50_000
@@ -34,15 +34,15 @@ DEPENDENCE = 0.125
 """What is lost of a pair that nobody measures: the L1 distance from independence of typical columns."""
 
 SCATTER = 0.4
-"""Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how uneven
-columns are."""
+"""Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how
+uneven columns are."""
 
 STARTED = 560
 """Megabytes of a process before it does anything: what is imported."""
 
 VISIBLE = 0.25
-"""How far pairs of columns that follow each other are from independence, on average: those that noise would hide are not measured.
-Twice that of typical columns, since it decides how large the model grows, and a plan is to be kept."""
+"""How far pairs of columns that follow each other are from independence, on average: those that noise would hide are
+not measured. Twice that of typical columns, since it decides how large the model grows, and a plan is to be kept."""
 
 CONNECTED = 0.6
 """How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
@@ -51,14 +51,16 @@ CHANCE = 4
 """A model may grow to so many times its usual cells, as the noise falls."""
 
 GROUPS = 64
-"""Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of codes hides no pair but its own."""
+"""Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of
+codes hides no pair but its own."""
 
 A_FIT, A_MEASURED = 1.4e-6, 8.5e-9
-"""Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the longer it takes until
-they agree, and those that do not fit into the model are tried out and brought in afterwards."""
+"""Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the
+longer it takes until they agree, and those that do not fit into the model are tried out and brought in afterwards."""
 
 A_COLUMN = 4
-"""Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average: they need not be spread evenly."""
+"""Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average:
+they need not be spread evenly."""
 
 A_PAIR, A_COUNT = 4e-4, 2e-8
 """Seconds for a pair of columns that is looked at, and for a row of it."""
@@ -67,8 +69,8 @@ A_RULE, AROUND = 1.0, 9e-7
 """Seconds for rules: for their being laid out, and for a cell of the model that is fitted again around them."""
 
 FEW, MANY = 2e-9, 9e-9
-"""Seconds for a look at one watched table when rows are traded: up to `TRADED` rows, which settle before all `LOOKS` passes are
-made, and beyond."""
+"""Seconds for a look at one watched table when rows are traded: up to `TRADED` rows, which settle before all `LOOKS`
+passes are made, and beyond."""
 
 LOOKS = 10
 
@@ -145,9 +147,9 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
     """The plan for so many rows, of a model that grows with the pairs that noise leaves visible.
 
     With distances from independence as an exponential law has them, a share f of the pairs is worth its noise where
-    f = exp(−1.5 · noise · √f / VISIBLE): the noise of all grows with the power 1.5 of their number. A column then has f·(d − 1)
-    neighbours, and a clique grows with them until it holds everything. A fit goes over all cells until pairs agree, which takes
-    longer the more of them there are.
+    f = exp(−1.5 · noise · √f / VISIBLE): the noise of all grows with the power 1.5 of their number. A column then has
+    f·(d − 1) neighbours, and a clique grows with them until it holds everything. A fit goes over all cells until pairs
+    agree, which takes longer the more of them there are.
     """
     if not cost.growing or cost.error is None or len(domain) < 2:
         return cost
@@ -206,7 +208,8 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
 
 
 def _megabytes(domain: Domain, largest: Plan, cost: Plan, rows: int) -> float:
-    # tables are read and doubles drawn in chunks, of which a few are under way at a time; codes are kept up to `KEEP` bytes
+    # tables are read and doubles drawn in chunks, of which a few are under way at a time; codes are kept up to `KEEP`
+    # bytes
     drawn = min(rows * len(domain), UNDER_WAY * max(CODES, FEWEST * len(domain)))
     read = min(rows, CHUNK, max(LEAST, CELLS // len(domain))) * len(domain)
     kept = min(rows * len(domain), KEEP) / 1e6

@@ -1,7 +1,8 @@
 """Which ε for a wanted error? The method is tried out on a stand-in for the private table, which is public.
 
-A stand-in is drawn from a model that was released already, or from a public table of the same schema, or it is made up from the
-schema: columns of falling frequency that follow a few hidden kinds of people. Every try is a simulation; nothing is spent.
+A stand-in is drawn from a model that was released already, or from a public table of the same schema, or it is made up
+from the schema: columns of falling frequency that follow a few hidden kinds of people. Every try is a simulation;
+nothing is spent.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ def made_up(schema: Schema, rows: int, *, rng: np.random.Generator) -> IntArray:
 def like(model: Model, rows: int, *, rng: np.random.Generator) -> IntArray:
     """Codes of a table that such a model might have come from.
 
-    Doubles are traded until their counts fit the model, so they scatter less around it than people do, and a method would
-    find them easier than a table. Drawn again with replacement they scatter as independent people.
+    Doubles are traded until their counts fit the model, so they scatter less around it than people do, and a method
+    would find them easier than a table. Drawn again with replacement they scatter as independent people.
     """
     codes = model.sample_codes(rows, rng=rng)
     return codes[rng.integers(0, len(codes), len(codes))]
@@ -121,8 +122,8 @@ def solve_epsilon(
 ) -> Solved:
     """The ε at which the mean error of these pairs is the wanted one, on stand-ins; δ and unit are those of `budget`.
 
-    One run alone is off by a tenth and more. So every try has a seed of its own, and ε is where a line through the tries
-    around it has the wanted error, in logarithms; each next try is made there.
+    One run alone is off by a tenth and more. So every try has a seed of its own, and ε is where a line through the
+    tries around it has the wanted error, in logarithms; each next try is made there.
     """
     if not pairs:
         raise UsageError("there is no pair of columns whose error could be wanted")
@@ -171,7 +172,10 @@ def _bracket(error_at: Callable[[float], float], wanted: float, start: float) ->
 
 
 def _crossing(tried: Sequence[tuple[float, float]], wanted: float, low: float, high: float) -> float:
-    """Where a line through the tries, in logarithms, has the wanted error; those with errors nearest to it weigh most."""
+    """Where a line through the tries, in logarithms, has the wanted error.
+
+    Those with errors nearest to it weigh most.
+    """
     x, y = np.log(np.array(tried)).T
     y = y - math.log(wanted)
     weight = 1 / (NEAR + np.abs(y)) ** 2

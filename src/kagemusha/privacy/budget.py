@@ -1,12 +1,151 @@
-"""What the custodian is willing to promise: (ε, δ) to whom."""
+"""What the custodian is willing to promise: (ε, δ), to whom, and how far such a person moves an answer.
+
+A query says what *one record* can do to its answer (`RecordSensitivity`). The privacy unit turns that into a
+sensitivity. This is the only place where an adjacency, or the rows of a person, become a number.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
-from kagemusha.errors import UsageError
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
+from kagemusha.errors import UsageError, VerifyError
+
+
+class Adjacency(StrEnum):
+    """The neighbouring relation.
+
+    `add-remove`: one record is present or not; the number of rows is private.
+    `replace`: one record is exchanged for another; the number of rows is public.
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+    @classmethod
+    def named(cls, name: str) -> Adjacency:
+        """The adjacency of that name; any other name is a UsageError."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise UsageError(f"adjacency must be one of {', '.join(cls)}, got {name!r}") from None
+
+
+MOST_ROWS = 1_000_000
+"""More rows of one person than any promise could hold."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far a vector of integers can move: in L1, in L2 (kept squared, so that it is exact), and in any one entry."""
+
+    l1: int
+    l2_squared: int
+    each: int
+
+
+@dataclass(frozen=True)
+class RecordSensitivity:
+    """How far one record can move an answer: when it is added or taken away, and when another takes its place."""
+
+    added: Sensitivity
+    exchanged: Sensitivity
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """Who is protected: someone with at most `rows` rows, under a neighbouring relation."""
+
+    relation: Adjacency = Adjacency.ADD_REMOVE
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Adjacency.named(self.relation))
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= MOST_ROWS:
+            raise UsageError(f"max_rows must be a whole number from 1 to {MOST_ROWS:,}, got {self.rows!r}")
+
+    def sensitivity(self, reach: RecordSensitivity) -> Sensitivity:
+        """How far everything the unit holds can move an answer.
+
+        Add-remove: k rows come or go one after the other, and each step moves the answer by at most `added`; by the
+        triangle inequality the whole by k times that. Replace: one row is exchanged for one. With several rows, someone
+        with up to k rows takes the place of someone with up to k rows: rows are exchanged in pairs, and those left over
+        come or go, at most k steps in all, each by at most the larger of the two.
+        """
+        one = reach.added
+        if self.relation is Adjacency.REPLACE:
+            one = reach.exchanged if self.rows == 1 else _larger(reach.added, reach.exchanged)
+        return Sensitivity(self.rows * one.l1, self.rows**2 * one.l2_squared, self.rows * one.each)
+
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether the exact number of rows may be used and published: no neighbour has another number."""
+        return self.relation is Adjacency.REPLACE and self.rows == 1
+
+    @property
+    def in_words(self) -> str:
+        """What the promise hides, as one clause for a reader who is not an expert."""
+        whose = "record is" if self.rows == 1 else f"records, up to {self.rows:,} of them, are"
+        if self.relation is Adjacency.ADD_REMOVE:
+            return f"whether any one person's {whose} in the table or not"
+        if self.rows == 1:
+            return "what any one person's record says, in a table whose number of rows is public"
+        return f"whose records, up to {self.rows:,} of them, stand in the place of any one person's"
+
+    def __str__(self) -> str:
+        return str(self.relation) if self.rows == 1 else f"{self.relation} of {self.rows} rows"
+
+
+def _larger(one: Sensitivity, other: Sensitivity) -> Sensitivity:
+    return Sensitivity(max(one.l1, other.l1), max(one.l2_squared, other.l2_squared), max(one.each, other.each))
+
+
+Fact = int | str | tuple[int, ...] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QueryRecord:
+    """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
+
+    kind: str
+    facts: tuple[tuple[str, Fact], ...]
+    digest: str
+
+    @classmethod
+    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> QueryRecord:
+        """From a mapping of facts."""
+        return cls(kind, tuple(facts.items()), digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        facts = {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in self.facts}
+        return {"kind": self.kind, "facts": facts, "digest": self.digest}
+
+    @classmethod
+    def from_json(cls, data: Any) -> QueryRecord:
+        """Rebuild it; anything malformed is a VerifyError."""
+        if not (isinstance(data, Mapping) and set(data) == {"kind", "facts", "digest"}):
+            raise VerifyError("an event's query needs kind, facts and digest")
+        kind, facts, digest = data["kind"], data["facts"], data["digest"]
+        if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(facts, Mapping)):
+            raise VerifyError("an event's query is malformed")
+        return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest)
+
+
+def _fact(value: Any) -> Fact:
+    if isinstance(value, list) and (all(is_whole(v) for v in value) or all(isinstance(v, str) for v in value)):
+        return tuple(value)
+    if is_whole(value) or isinstance(value, str):
+        return value  # type: ignore[no-any-return]
+    raise VerifyError("an event's query has a fact that is neither text nor whole numbers")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number and no truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Distributions of privacy losses on a grid, from dp-accounting: dominating pairs of mechanisms that are no Gaussian ones."""
+"""Distributions of privacy losses on a grid, from dp-accounting.
+
+Dominating pairs of mechanisms that are no Gaussian ones.
+"""
 
 from __future__ import annotations
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, Sensitivity
 from kagemusha.privacy.query_kinds import KINDS, record_sensitivity
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,10 @@ class Event(ABC):
 
     @property
     def gaussian_rho(self) -> float | None:
-        """ρ of the Gaussian mechanism that it composes as, exactly or from above; None where it has another distribution."""
+        """ρ of the Gaussian mechanism that it composes as, exactly or from above.
+
+        None where it has another distribution.
+        """
         return None if self.rho is None else float(self.rho)
 
     @property

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from kagemusha.errors import VerifyError
+from kagemusha.privacy.budget import Adjacency, PrivacyUnit, QueryRecord, is_whole
 from kagemusha.privacy.distributions import bounded_range, sampled_gaussian
 from kagemusha.privacy.event import Event as Event
 from kagemusha.privacy.generation_event import GenerationEvent as GenerationEvent
@@ -21,9 +22,7 @@ from kagemusha.privacy.noisy_events import LaplaceEvent as LaplaceEvent
 from kagemusha.privacy.noisy_events import ThresholdEvent as ThresholdEvent
 from kagemusha.privacy.noisy_events import normal_tail as normal_tail
 from kagemusha.privacy.noisy_events import threshold_failure as threshold_failure
-from kagemusha.privacy.query_record import QueryRecord, is_whole
 from kagemusha.privacy.renyi import sampled_gaussian_renyi
-from kagemusha.privacy.unit import Adjacency, PrivacyUnit
 
 
 @dataclass(frozen=True, kw_only=True)

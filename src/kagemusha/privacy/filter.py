@@ -83,8 +83,8 @@ def schedule_limit(budget: Budget, schedule: Sequence[Event]) -> Cost:
     total = ACCOUNTANTS[Accounting.SCHEDULE].epsilon(schedule, budget.delta)
     if not total <= budget.epsilon:
         raise BudgetExceeded(
-            f"the declared schedule of {len(schedule)} steps costs ε = {total:.4g} at δ = {budget.delta:g}, more than the "
-            f"ε = {budget.epsilon:g} that was asked for; nothing was read"
+            f"the declared schedule of {len(schedule)} steps costs ε = {total:.4g} at δ = {budget.delta:g}, more than "
+            f"the ε = {budget.epsilon:g} that was asked for; nothing was read"
         )
     return sum((cost_of(event, Accounting.SCHEDULE) for event in schedule), Cost(0))
 
@@ -92,8 +92,8 @@ def schedule_limit(budget: Budget, schedule: Sequence[Event]) -> Cost:
 class Filter:
     """Holds one release's budget; `charge` refuses what would pass it.
 
-    Why refusing is enough although steps are chosen after seeing answers, each accountant says. A schedule: the declared steps in
-    their order and nothing else, checked together beforehand.
+    Why refusing is enough although steps are chosen after seeing answers, each accountant says. A schedule: the
+    declared steps in their order and nothing else, checked together beforehand.
     """
 
     def __init__(

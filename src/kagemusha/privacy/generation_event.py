@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, is_whole
 from kagemusha.privacy.event import Event
 from kagemusha.privacy.generation.rows import RowsCost, moved_by_one
-from kagemusha.privacy.query_record import QueryRecord, is_whole
-from kagemusha.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationEvent(Event):
     """`rows` rows drawn from a normal distribution whose mean and covariance stay secret; see `generation.rows`.
 
-    With `noise` (a multiplier) on mean and covariance it is a Gaussian mechanism besides: rows are made from what that would
-    release. Without, the draws are all the noise there is, and it has a Rényi curve but no finite ρ.
+    With `noise` (a multiplier) on mean and covariance it is a Gaussian mechanism besides: rows are made from what that
+    would release. Without, the draws are all the noise there is, and it has a Rényi curve but no finite ρ.
     """
 
     kind: ClassVar[str] = "generation"

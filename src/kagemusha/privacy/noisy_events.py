@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, Sensitivity, is_whole
 from kagemusha.privacy.distributions import pure
 from kagemusha.privacy.event import Event
-from kagemusha.privacy.query_record import QueryRecord, is_whole
 from kagemusha.privacy.renyi import pure_renyi
-from kagemusha.privacy.unit import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

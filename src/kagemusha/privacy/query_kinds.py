@@ -1,7 +1,7 @@
 """Every kind of query there is: the facts it states, how far one record moves it, which mechanisms answer it.
 
-Queries take their sensitivity from here, and so does `verify`, years later and without the queries' code. A kind's meaning
-never changes once released. The proofs are with the queries (`queries/`). A new kind is one entry in `KINDS`.
+Queries take their sensitivity from here, and so does `verify`, years later and without the queries' code. A kind's
+meaning never changes once released. The proofs are with the queries (`queries/`). A new kind is one entry in `KINDS`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.query_record import Fact
-from kagemusha.privacy.unit import RecordSensitivity, Sensitivity
+from kagemusha.privacy.budget import Fact, RecordSensitivity, Sensitivity
 from kagemusha.schema import Schema
 from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts, generation_facts
 
@@ -31,7 +30,8 @@ LENGTH_STEPS = 2**12
 """The largest norm of a record's vector, in whole steps."""
 
 DIAGONAL, BESIDE = 5, 7
-"""Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for nothing."""
+"""Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for
+nothing."""
 
 MOST_AXES = 8
 """Columns of one table; more could not be counted, and what they can move takes for ever to work out."""
@@ -139,7 +139,10 @@ def _sums(facts: Facts) -> RecordSensitivity:
 
 
 def _vectors(norm: int, exchanged: int) -> Rule:
-    """One vector per record, of a squared norm that its kind bounds; two of them differ by at most `exchanged` times that, squared."""
+    """One vector per record, of a squared norm that its kind bounds.
+
+    Two of them differ by at most `exchanged` times that, squared.
+    """
 
     def moves(facts: Facts) -> RecordSensitivity:
         (entries,) = _whole([facts["entries"]], low=1)
@@ -155,13 +158,19 @@ def _class_sums(facts: Facts) -> RecordSensitivity:
 
 
 def _weighted_counts(facts: Facts) -> RecordSensitivity:
-    """A record adds at most `most` to one cell; exchanged, it leaves one and enters another, or stays and moves by less."""
+    """A record adds at most `most` to one cell.
+
+    Exchanged, it leaves one and enters another, or stays and moves by less.
+    """
     (most,) = _whole([facts["most"]], low=1)
     return RecordSensitivity(Sensitivity(most, most**2, most), Sensitivity(2 * most, 2 * most**2, most))
 
 
 def _broken_rules(facts: Facts) -> RecordSensitivity:
-    """A record is one row and may break every rule; exchanged, each rule's count moves by one at most, the rows stay."""
+    """A record is one row and may break every rule.
+
+    Exchanged, each rule's count moves by one at most, the rows stay.
+    """
     (rules,) = _whole([facts["rules"]], low=1)
     return RecordSensitivity(Sensitivity(rules + 1, rules + 1, 1), Sensitivity(rules, rules, 1))
 

@@ -1,8 +1,8 @@
 """What events cost together, as one thing that can be added up and read in every accounting.
 
-ρ for zCDP, μ for Gaussian DP, ε for pure DP, a curve for Rényi DP. Releases of one table are chosen after seeing earlier
-ones, so a cap over them needs a rule of addition that is valid for adaptive choices (`CapRule`); numerical composition
-is not, and holds only inside a schedule that was declared beforehand.
+ρ for zCDP, μ for Gaussian DP, ε for pure DP, a curve for Rényi DP. Releases of one table are chosen after seeing
+earlier ones, so a cap over them needs a rule of addition that is valid for adaptive choices (`CapRule`); numerical
+composition is not, and holds only inside a schedule that was declared beforehand.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import Any
 
 from kagemusha.columns.arrow import plain_values
+from kagemusha.columns.bins import EXACT
 from kagemusha.columns.boolean import Boolean
-from kagemusha.columns.bounds import EXACT
 from kagemusha.columns.category import Category
 from kagemusha.columns.clock import Duration, TimeOfDay
 from kagemusha.columns.column import Column
@@ -234,7 +234,7 @@ def _reals(name: str, numbers: Sequence[float], gaps: bool, decimals: int, *, ro
 
 
 def has_long_tail(numbers: Sequence[float]) -> bool:
-    """Whether most numbers, none below zero, would share the first of all equal bins: money, counts, laboratory values."""
+    """Whether most numbers, none below zero, would share the first of all equal bins: money, counts, results."""
     ordered = sorted(numbers)
     return ordered[0] >= 0 and ordered[-1] > LONG_TAIL * max(ordered[len(ordered) // 2], ordered[0]) > 0
 

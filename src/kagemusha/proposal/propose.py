@@ -11,7 +11,7 @@ from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.schema.schema import Schema
-from kagemusha.sources.engine import shielded
+from kagemusha.sources.header import shielded
 from kagemusha.sources.rawfile import RawFile, open_file
 
 ROWS = 200_000

@@ -1,7 +1,7 @@
 """The error of the doubles, told from what was released alone: safe to publish.
 
-For each set of columns an interval that holds the L1 error ‖p_r(D) − p_r(D̂)‖₁ / |D| (0 to 2), and for each pair a verdict. How
-the intervals come about is in docs/decisions/040-evaluation.md.
+For each set of columns an interval that holds the L1 error ‖p_r(D) − p_r(D̂)‖₁ / |D| (0 to 2), and for each pair a
+verdict. How the intervals come about is in docs/decisions/040-evaluation.md.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, in_batches
-from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sums, merged_mass
-from kagemusha.quality.sizes import group_sizes
+from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sizes, group_sums, merged_mass
 from kagemusha.schema import Clique
 
 LEVEL = 0.9
@@ -44,20 +43,22 @@ POOLED = 0.3
 """A model joins all measurements, so it may be better than one of them alone lets expect; seldom by more than this."""
 
 MOST_PAIRS = 5000
-"""Pairs looked at, those with measurements first: all of them in tables of up to a hundred columns. The page says if there are more."""
+"""Pairs looked at, those with measurements first: all of them in tables of up to a hundred columns. The page says if
+there are more."""
 
 LARGEST = 2**22
 """Pairs with more cells are not laid out; what can be told of them comes from their columns."""
 
 MOST_CELLS = 2**27
-"""Cells of all pairs together: so the work has an end, whatever the columns are. Pairs beyond it are not looked at, and the
-page says so."""
+"""Cells of all pairs together: so the work has an end, whatever the columns are. Pairs beyond it are not looked at, and
+the page says so."""
 
 BATCH = 2**21
 """Cells judged together, between two words about how far it is."""
 
 DRAWN_CELLS = 2_000_000
-"""Cells of one table drawn again and again: the more there are, the less their sum varies and the fewer draws it takes."""
+"""Cells of one table drawn again and again: the more there are, the less their sum varies and the fewer draws it
+takes."""
 
 FEWEST_DRAWS = 6
 
@@ -76,7 +77,8 @@ class ErrorInterval:
     known_from: str
     """counts, interaction, score, selection, or columns (nothing was measured about how they go together)."""
     right_from: float | None = None
-    """Groups of at least so many people are counted right to within 10 % in nine of ten cases; None: no group is known to be."""
+    """Groups of at least so many people are counted right to within 10 % in nine of ten cases; None: no group is
+    known to be."""
     share: float = 0.0
     """Share of all people who are in such groups."""
 
@@ -108,7 +110,7 @@ class ExpectedError:
         return {verdict: sum(pair.verdict == verdict for pair in self.pairs) for verdict in VERDICTS}
 
     def right_from(self, width: int) -> float | None:
-        """From which size on groups by so many columns are right to within 10 %, in half of all columns or pairs; None if in fewer."""
+        """From which size on groups by so many columns are right to 10 %, in half of all columns or pairs."""
         sizes = sorted(i.right_from or math.inf for i in (self.columns if width == 1 else self.pairs))
         middle = sizes[(len(sizes) - 1) // 2] if sizes else math.inf
         return middle if math.isfinite(middle) else None
@@ -130,7 +132,8 @@ def expected_error(
     """Intervals for every column and every pair, from the model alone.
 
     They hold for the model and for a table of `rows` doubles drawn from it (as many as there were people unless
-    given); `only` asks for one pair and its columns. Post-processing of what was released: it costs no privacy, and the result may be published.
+    given); `only` asks for one pair and its columns. Post-processing of what was released: it costs no privacy, and the
+    result may be published.
     """
     evidence = ReleasedNumbers(model)
     rng = np.random.default_rng(seed)
@@ -234,9 +237,9 @@ def posterior_errors(
 ) -> FloatArray:
     """L1 errors of the model against draws of the private counts from their posterior.
 
-    A cell's posterior is a normal around y − σ²/μ, cut at zero: the likelihood of y with an exponential prior of mean μ.
-    For large cells μ is what the model expects. What it expects of small ones is noise itself (those it puts at zero are
-    not empty), so these learn from each other: μ is the mean of their y, as large as it may well be; and if their y
+    A cell's posterior is a normal around y − σ²/μ, cut at zero: the likelihood of y with an exponential prior of mean
+    μ. For large cells μ is what the model expects. What it expects of small ones is noise itself (those it puts at zero
+    are not empty), so these learn from each other: μ is the mean of their y, as large as it may well be; and if their y
     spread hardly more than noise, they are believed to be nearly alike, by a normal prior instead.
     """
     from scipy.special import log_ndtr, ndtri_exp
@@ -289,7 +292,7 @@ def _scored(evidence: ReleasedNumbers, pair: Clique, table: FloatArray, slack: f
 
 
 def _coupling(evidence: ReleasedNumbers, pair: Clique, slack: float) -> ErrorInterval:
-    """The most that any table with these columns can differ: nobody outside the largest code of a column can be misplaced twice."""
+    """The most that any table with these columns can differ: nobody outside the largest code is misplaced twice."""
     largest = [float(t.max()) / evidence.total for t in evidence.model.project_many([(n,) for n in pair])]
     high = min(2.0, *(4 * (1 - share) for share in largest)) + slack
     return ErrorInterval(pair, 0.0, min(2.0, high), "columns")

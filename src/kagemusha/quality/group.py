@@ -31,7 +31,8 @@ class DrawnGroup:
     records: bool = False
     """Whether a person may have several: what is counted is then records, not people."""
     population: float | None = None
-    """People of the population they stand for, by survey weights; None where none are declared, or it cannot be told."""
+    """People of the population they stand for, by survey weights; None where none are declared, or it cannot be
+    told."""
 
     @property
     def words(self) -> str:
@@ -44,14 +45,14 @@ class DrawnGroup:
             stands = f"; they stand for about {self.population:,.0f} people of the population"
         if self.error is None:
             return (
-                f"{size}; how far off that is cannot be told: how {_listed(self.columns)} go together was not measured, so "
-                f"look at it as what the model makes of smaller sets of columns{stands}"
+                f"{size}; how far off that is cannot be told: how {_listed(self.columns)} go together was not "
+                f"measured, so look at it as what the model makes of smaller sets of columns{stands}"
             )
         share = 100 * self.error / max(self.size, 1.0)
         if share > 100:
             return (
-                f"{size} in the model, up to about {self.size + self.error:,.0f} in nine of ten cases: how many there really are cannot be "
-                f"told, so look at its doubles as what the model makes of larger groups{stands}"
+                f"{size} in the model, up to about {self.size + self.error:,.0f} in nine of ten cases: how many there "
+                f"really are cannot be told, so look at its doubles as what the model makes of larger groups{stands}"
             )
         told = f"{size}, off by at most about {self.error:,.0f} ({share:,.0f} %) in nine of ten cases"
         return (told if share <= 10 else f"{told}: too uncertain to be read as a count") + stands
@@ -60,8 +61,9 @@ class DrawnGroup:
 def drawn_group(model: Model, where: str, expected: ExpectedError | None = None) -> DrawnGroup:
     """The size of the group a condition picks and how far off it is, from released numbers alone.
 
-    Where a measurement covers its columns, the error is that of the noise summed over the group; for one or two columns it is
-    never more than half of what their table may be off in all. For more columns that nobody measured together nothing is known.
+    Where a measurement covers its columns, the error is that of the noise summed over the group; for one or two columns
+    it is never more than half of what their table may be off in all. For more columns that nobody measured together
+    nothing is known.
     """
     groups = read_where(where, model.schema)
     columns = model.domain.canonical([name for group in groups for name in group.clique])
@@ -86,7 +88,8 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
         whole = intervals.of(columns).high * evidence.total
         bounds.append(whole / 2)
         if len(parts) == 2:
-            # of a table of four cells with errors r and c in a row and a column, no cell is off by more than (L1 + 2r + 2c) / 4
+            # of a table of four cells with errors r and c in a row and a column, no cell is off by more than (L1 + 2r +
+            # 2c) / 4
             alone = [_alone(evidence, name, weights.ravel(), intervals) for (name,), weights in parts]
             bounds.append(whole / 4 + sum(alone) / 2)
     error = min(bounds) if bounds else None

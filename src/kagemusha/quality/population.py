@@ -1,7 +1,7 @@
-"""What the doubles of a survey say of the population, and how far off that may be: from released numbers alone.
+"""What the doubles of a survey say of the population, with those whose value nobody listed.
 
-A population total is a sum of weights over a group, so its error is that of the group's counts, weight by weight. Weights are
-taken as the schema codes them: in the middle of their bins.
+From released numbers alone. A population total is a sum of weights over a group, so its error is that of the group's
+counts, weight by weight. Weights are taken as the schema codes them: in the middle of their bins.
 """
 
 from __future__ import annotations
@@ -19,6 +19,41 @@ from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import WITHIN_90, ExpectedError
 from kagemusha.quality.released import ReleasedNumbers
 
+DEVIATIONS = 1.96
+"""Of the noise, on both sides: what holds in 95 of 100 cases."""
+
+
+@dataclass(frozen=True)
+class NotListed:
+    """A column whose schema lists its categories and declares no label for the rest."""
+
+    column: str
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """For people; empty where the noise alone may explain what was counted."""
+        if self.low < 1:
+            return ""
+        return (
+            f"{self.column}: {self.low:,.0f} to {self.high:,.0f} people have a value that the schema does not list; "
+            "their doubles have a listed one."
+        )
+
+
+def not_listed(model: Model) -> Sequence[NotListed]:
+    """Every such column of which counts were released, with an interval of people."""
+    released = ReleasedNumbers(model)
+    found = []
+    for column in model.schema.modelled:
+        counts = None if column.unseen_code is None else released.counts((column.name,))
+        if counts is not None and column.unseen_code is not None:
+            count, reach = float(counts.values[column.unseen_code]), DEVIATIONS * counts.sigma
+            found.append(NotListed(column.name, max(0.0, count - reach), max(0.0, count + reach)))
+    return found
+
+
 MOST_LABELS = 30
 """Columns with more labels are not listed total by total."""
 
@@ -28,7 +63,7 @@ MOST_TOTALS = 200
 
 @dataclass(frozen=True)
 class PopulationTotal:
-    """People of the population in a group, as the model counts them, and where the total by the real table's weights lies."""
+    """People of the population in a group as the model counts them, and where the real weighted total lies."""
 
     column: str
     label: str
@@ -79,8 +114,9 @@ def _total(
 ) -> PopulationTotal:
     """The weighted sum of a model's table, and the least error that is known of it.
 
-    Where counts were measured: how far the model is from them, and their noise. Whatever was measured: counts that are wrong by
-    L1 in all move no more than half of that into or out of the group, each record for the largest weight in it.
+    Where counts were measured: how far the model is from them, and their noise. Whatever was measured: counts that are
+    wrong by L1 in all move no more than half of that into or out of the group, each record for the largest weight in
+    it.
     """
     table = evidence.model.project(clique)
     scale = evidence.total / max(float(table.sum()), 1e-12)

@@ -14,8 +14,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
-from kagemusha.quality.not_listed import NotListed, not_listed
-from kagemusha.quality.population import PopulationTotal, population_totals
+from kagemusha.quality.population import NotListed, PopulationTotal, not_listed, population_totals
 from kagemusha.quality.svg import INK, picture, rect, shorten, text
 from kagemusha.schema.laws import in_force
 
@@ -26,20 +25,21 @@ MOST_DRAWN = 40
 """Columns in a map of pairs."""
 
 MEASURED = (
-    "That was checked on three real tables (Adult, Bank, RAND) and three made ones with many rare codes, where 98.2 % of 7,416 intervals "
-    "held, 93 % in the table where fewest did. It is no guarantee elsewhere."
+    "That was checked on three real tables (Adult, Bank, RAND) and three made ones with many rare codes, where 98.2 % "
+    "of 7,416 intervals held, 93 % in the table where fewest did. It is no guarantee elsewhere."
 )
 """Where the intervals were checked; docs/decisions/040-evaluation.md."""
 
 COMPARED = (
-    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the nearest bound, values "
+    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the "
+    "nearest bound, values "
     "that are not listed as a category of their own. What that coding itself leaves out is not counted."
 )
 
 POPULATION = (
-    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to hold what the real "
-    "table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers the noise and the drawing of doubles, not "
-    "that the survey itself is a sample."
+    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to "
+    "hold what the real table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers "
+    "the noise and the drawing of doubles, not that the survey itself is a sample."
 )
 
 VERDICT_COLOURS = {"use": "#9ecae1", "use with care": "#fdd49e", "do not use": "#7f2704"}
@@ -57,7 +57,9 @@ IN_WORDS = {
 def quality_files(model: Model, *, rows: int | None = None, progress: Progress = silent) -> dict[str, bytes]:
     """File name → content of the quality statement; the same model gives the same bytes."""
     expected = expected_error(model, rows=rows, progress=progress)
-    folded, totals = not_listed(model), population_totals(model, expected)
+    schema = model.schema
+    folded = not_listed(model) if any(column.unseen_code is not None for column in schema.modelled) else []
+    totals = population_totals(model, expected) if schema.weight is not None else []
     return {NAME: to_json(expected, folded, totals).encode(), PAGE: page(model, expected, folded, totals).encode()}
 
 
@@ -66,7 +68,8 @@ def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: S
     population = {"what": POPULATION, "totals": [total.to_json() for total in totals]}
     document = {
         "format": FORMAT,
-        "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released numbers only",
+        "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released "
+        "numbers only",
         "compared": COMPARED,
         "holds": LEVEL,
         "holds where": f"The level is nominal. {MEASURED}",
@@ -76,8 +79,8 @@ def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: S
             "do not use": "upper end above",
         },
         "groups": {
-            "what": "from this many people on, a group's count is right to within 10 % in nine of ten cases, for half of the columns "
-            "or pairs; null: for fewer than half of them",
+            "what": "from this many people on, a group's count is right to within 10 % in nine of ten cases, for half "
+            "of the columns or pairs; null: for fewer than half of them",
             "by one column": _rounded(expected.right_from(1)),
             "by two columns": _rounded(expected.right_from(2)),
         },
@@ -127,7 +130,7 @@ def page(
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
         groups=groups_in_words(expected),
         folded=[one.words for one in folded if one.words],
-        rules=[rule.rule for rule in in_force(model.schema)],
+        rules=[rule.rule for rule in (in_force(model.schema) if model.schema.constraints else ())],
         totals=totals,
         population=POPULATION,
         sized=sized_verdict,
@@ -151,8 +154,8 @@ def groups_in_words(expected: ExpectedError) -> list[str]:
         words = (
             f"Groups by {what}: for fewer than half of the {name}s is there a group known to be right to within 10 %"
             if size is None
-            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} people (the "
-            f"middle one of {len(members):,} {name}s)"
+            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} people "
+            f"(the middle one of {len(members):,} {name}s)"
         )
         found.append(
             words + (f"; {none:,} {name}{'s have' if none > 1 else ' has'} no such group." if none and size else ".")

@@ -39,7 +39,10 @@ def text(
 def rect(x: float, y: float, width: float, height: float, fill: str, title: str = "") -> str:
     """A box, with words that appear when one points at it."""
     inside = f"<title>{escape(title)}</title>" if title else ""
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{max(0.0, height):.1f}" fill="{fill}">{inside}</rect>'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{max(0.0, height):.1f}" '
+        f'fill="{fill}">{inside}</rect>'
+    )
 
 
 def line(points: Sequence[tuple[float, float]], colour: str, *, width: float = 2, dash: str = "") -> str:
@@ -139,7 +142,8 @@ def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logari
         for (x, y), value, spread in zip(points, one.y, one.spread or [0.0] * len(one.y), strict=True):
             reach = spread / highest * (height - top - bottom)
             parts.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"><title>{escape(one.name)}: {value:.4g}</title></circle>'
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"><title>{escape(one.name)}: '
+                f"{value:.4g}</title></circle>"
             )
             if spread:
                 parts.append(line([(x, y - reach), (x, y + reach)], colour, width=1.2))
@@ -165,7 +169,8 @@ def _legend(names: Sequence[str]) -> str:
         return ""
     items = (
         f'<span class="key"><svg viewBox="0 0 26 10" width="26" height="10" aria-hidden="true">'
-        f"{line([(1, 5), (25, 5)], SERIES[i % len(SERIES)], width=2.5, dash=DASHES[i % len(DASHES)])}</svg> {escape(name)}</span>"
+        f"{line([(1, 5), (25, 5)], SERIES[i % len(SERIES)], width=2.5, dash=DASHES[i % len(DASHES)])}</svg> "
+        f"{escape(name)}</span>"
         for i, name in enumerate(names)
     )
     return f'<p class="legend">{"".join(items)}</p>'

@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines
@@ -19,7 +19,10 @@ from kagemusha.schema.judging import broken, rules_in_force
 
 @dataclass(frozen=True)
 class NoisyBreaks:
-    """Released numbers of rows: of all, and of those that break each rule; `sigma` is the deviation of the noise in each."""
+    """Released numbers of rows: of all, and of those that break each rule.
+
+    `sigma` is the deviation of the noise in each.
+    """
 
     rows: int
     broken: Mapping[str, int]
@@ -36,10 +39,11 @@ class BrokenRules(ReadsMarginals[NoisyBreaks]):
     kind: ClassVar[str] = "broken-rules"
     what: ClassVar[str] = "rows that break each rule"
     proof: ClassVar[str] = (
-        "Whether a row breaks a rule is seen from that row alone, so a record added to the table adds 1 to the rows and at most 1 to "
-        "the count of each of k rules: Δ₁ = k + 1, Δ₂² = k + 1. Exchanged, the rows stay, and each count moves by 1 at most: Δ₁ = k, "
-        "Δ₂² = k. Of a rule `a determines b` without a list, what is counted is Σ over a of (rows with a − rows with a's most "
-        "frequent b): a record added adds 1 to the first, and 0 or 1 to the second, so this, too, moves by 0 or 1."
+        "Whether a row breaks a rule is seen from that row alone, so a record added to the table adds 1 to the rows "
+        "and at most 1 to the count of each of k rules: Δ₁ = k + 1, Δ₂² = k + 1. Exchanged, the rows stay, and each "
+        "count moves by 1 at most: Δ₁ = k, Δ₂² = k. Of a rule `a determines b` without a list, what is counted is Σ "
+        "over a of (rows with a − rows with a's most frequent b): a record added adds 1 to the first, and 0 or 1 to "
+        "the second, so this, too, moves by 0 or 1."
     )
 
     @property

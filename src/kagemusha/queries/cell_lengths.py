@@ -32,10 +32,10 @@ class CellLengths(Choice[NoisyVector], ReadsRecords[NoisyVector]):
 
     kind: ClassVar[str] = "cell-lengths"
     proof: ClassVar[str] = (
-        "A record is in one cell of a candidate and adds to its sum a vector of norm at most LATTICE, so that cell's length moves by "
-        "at most LATTICE (triangle inequality), and the length rounded down to a whole number by at most LATTICE + 1. "
-        "Exchanged, it leaves one cell and enters another: twice that. Penalties are public. Lengths are taken once, of the sums over "
-        "all records."
+        "A record is in one cell of a candidate and adds to its sum a vector of norm at most LATTICE, so that cell's "
+        "length moves by at most LATTICE (triangle inequality), and the length rounded down to a whole number by at "
+        "most LATTICE + 1. Exchanged, it leaves one cell and enters another: twice that. Penalties are public. Lengths "
+        "are taken once, of the sums over all records."
     )
 
     @property

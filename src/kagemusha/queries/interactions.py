@@ -16,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.merging import merged
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
 from kagemusha.schema.domain import Clique

@@ -1,4 +1,7 @@
-"""Records as random Fourier features: cosines of random projections, whose inner products are those of a Gaussian kernel."""
+"""Records as random Fourier features.
+
+Cosines of random projections, whose inner products are those of a Gaussian kernel.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The sums of EM over records: how much belongs to each component, and the first and second moments of that.
 
-A record's responsibilities r lie on the simplex and its vector v is clipped (`Vectors.whole`: ‖v‖ ≤ LATTICE), so each of
-the three sums has a joint norm of its own for all components together: three charges per iteration, not one per component.
+A record's responsibilities r lie on the simplex and its vector v is clipped (`Vectors.whole`: ‖v‖ ≤ LATTICE), so each
+of the three sums has a joint norm of its own for all components together: three charges per iteration, not one per
+component.
 """
 
 from __future__ import annotations
@@ -53,10 +54,11 @@ class MixtureQuery(RecordQuery):
 
 
 def shares_of(mixture: Mixture, whole: FloatArray, radius: float) -> FloatArray:
-    """The responsibilities of records for their vectors in whole steps of the lattice: each from its own record alone, to the last bit.
+    """The responsibilities of records for their vectors in whole steps of the lattice.
 
-    Differences from the means and their products with the factors of the precisions are exact sums of whole numbers, squares are
-    added and shares divided entry by entry, in one order; shares are rounded down to steps of 1/SHARES, so that none sums to more than one.
+    Each from its own record alone, to the last bit. Differences from the means and their products with the factors of
+    the precisions are exact sums of whole numbers, squares are added and shares divided entry by entry, in one order;
+    shares are rounded down to steps of 1/SHARES, so that none sums to more than one.
     """
     if len(mixture.weights) == 1:
         return np.ones((len(whole), 1))
@@ -83,8 +85,8 @@ class MixtureSizes(MixtureQuery):
 
     kind: ClassVar[str] = "mixture-sizes"
     proof: ClassVar[str] = (
-        "r has no negative entry and sums to at most one, so ‖LATTICE·r‖ ≤ LATTICE after rounding down. Exchanged: the inner "
-        "product of two such vectors is not negative, so Δ² at most doubles."
+        "r has no negative entry and sums to at most one, so ‖LATTICE·r‖ ≤ LATTICE after rounding down. Exchanged: the "
+        "inner product of two such vectors is not negative, so Δ² at most doubles."
     )
 
     @property
@@ -110,8 +112,8 @@ class MixtureMeans(MixtureQuery):
 
     kind: ClassVar[str] = "mixture-means"
     proof: ClassVar[str] = (
-        "A record adds rₖ·v to each component k, rounded towards zero: Δ² ≤ Σrₖ²‖v‖² ≤ LATTICE². Exchanged: two vectors differ by "
-        "at most twice the longer."
+        "A record adds rₖ·v to each component k, rounded towards zero: Δ² ≤ Σrₖ²‖v‖² ≤ LATTICE². Exchanged: two "
+        "vectors differ by at most twice the longer."
     )
 
     @property
@@ -141,8 +143,9 @@ class MixtureScatter(MixtureQuery):
 
     kind: ClassVar[str] = "mixture-scatter"
     proof: ClassVar[str] = (
-        "A record adds 5rₖvᵢ² on the diagonal and 7rₖvᵢvⱼ beside it, rounded towards zero: Δ² ≤ Σrₖ²·(25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ²) ≤ "
-        "25·LATTICE⁴. Exchanged: rounding apart the inner product of two records' parts is not negative; 4 covers rounding too."
+        "A record adds 5rₖvᵢ² on the diagonal and 7rₖvᵢvⱼ beside it, rounded towards zero: Δ² ≤ Σrₖ²·(25Σvᵢ⁴ + "
+        "49Σ_{i<j}vᵢ²vⱼ²) ≤ 25·LATTICE⁴. Exchanged: rounding apart the inner product of two records' parts is not "
+        "negative; 4 covers rounding too."
     )
 
     @property

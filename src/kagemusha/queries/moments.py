@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
@@ -41,9 +41,9 @@ class FirstMoments(Moments):
     proof: ClassVar[str] = (
         "One record adds 1 to the number of records and, for each column, one row of the column's public table of "
         "statistics. Added: Δ² = 1 + Σ_j max over codes of the row's squared norm. Exchanged: the number of records "
-        "stays, and each column's part moves by the distance between two rows; Δ² = Σ_j of the largest squared distance, "
-        "looked up over all pairs of codes, or bounded by (2·largest norm)² where the codes are too many. All entries "
-        "are integers in units of 1/STEPS²."
+        "stays, and each column's part moves by the distance between two rows; Δ² = Σ_j of the largest squared "
+        "distance, looked up over all pairs of codes, or bounded by (2·largest norm)² where the codes are too many. "
+        "All entries are integers in units of 1/STEPS²."
     )
 
     @property

@@ -1,7 +1,8 @@
-"""How well parents explain a child, as integer scores with a proved sensitivity: PrivBayes' R, F and mutual information.
+"""How well parents explain a child, as integer scores with a proved sensitivity.
 
-PrivBayes states its bounds for shares of a fixed number of rows n. Here n is private under add-remove adjacency, so
-every score is on the scale of counts, where the bounds below hold for every n and say nothing about it.
+PrivBayes' R, F and mutual information. PrivBayes states its bounds for shares of a fixed number of rows n. Here n is
+private under add-remove adjacency, so every score is on the scale of counts, where the bounds below hold for every n
+and say nothing about it.
 """
 
 from __future__ import annotations
@@ -93,13 +94,13 @@ class Dependence(NetworkScore):
     kind: ClassVar[str] = "dependence"
     proof: ClassVar[str] = (
         "Let M = c − c_X ⊗ c_Π / n be the n-row table's counts minus the product of its margins, R = ½‖M‖₁, and R = 0 "
-        "for n = 0. Adding a record (a, b) to n rows with margins p = c_X/n, r = c_Π/n changes M by exactly "
-        "n/(n+1) · (e_a − p) ⊗ (e_b − r): expand c' = c + e_a⊗e_b, c'_X = np + e_a, c'_Π = nr + e_b. Its L1 norm is "
-        "n/(n+1) · ‖e_a − p‖₁ · ‖e_b − r‖₁ ≤ 4n/(n+1) < 4, so R changes by less than 2 (add-remove). Replacing a record "
-        "is adding (a, b) or (a', b') to the same n − 1 rows, and the two tables differ by (n−1)/n · (e_a'⊗e_b' − e_a⊗e_b "
-        "− (e_a' − e_a)⊗r − p⊗(e_b' − e_b)), of L1 norm below 2 + 2 + 2, so R changes by less than 3 (replace). "
-        "2nR = Σ|n·c − c_X⊗c_Π| is computed exactly in integers; the score is its quotient by 2n rounded down to "
-        "multiples of 2⁻¹², and rounding down two numbers that differ by at most an integer keeps that bound."
+        "for n = 0. Adding a record (a, b) to n rows with margins p = c_X/n, r = c_Π/n changes M by exactly n/(n+1) · "
+        "(e_a − p) ⊗ (e_b − r): expand c' = c + e_a⊗e_b, c'_X = np + e_a, c'_Π = nr + e_b. Its L1 norm is n/(n+1) · "
+        "‖e_a − p‖₁ · ‖e_b − r‖₁ ≤ 4n/(n+1) < 4, so R changes by less than 2 (add-remove). Replacing a record is "
+        "adding (a, b) or (a', b') to the same n − 1 rows, and the two tables differ by (n−1)/n · (e_a'⊗e_b' − e_a⊗e_b "
+        "− (e_a' − e_a)⊗r − p⊗(e_b' − e_b)), of L1 norm below 2 + 2 + 2, so R changes by less than 3 (replace). 2nR = "
+        "Σ|n·c − c_X⊗c_Π| is computed exactly in integers; the score is its quotient by 2n rounded down to multiples "
+        "of 2⁻¹², and rounding down two numbers that differ by at most an integer keeps that bound."
     )
 
     def _score(self, table: IntArray) -> int:
@@ -117,16 +118,17 @@ class MutualInformation(NetworkScore):
     name: ClassVar[str] = "mutual information"
     kind: ClassVar[str] = "mutual-information"
     proof: ClassVar[str] = (
-        "Let φ(t) = t ln t and d(t) = φ(t+1) − φ(t), which is increasing and concave with d(0) = 0, and d(n) ≥ 1 + ln n "
-        "because d(n) = ∫ₙⁿ⁺¹ (1 + ln t) dt. G = n·I = Σφ(c) − Σφ(c_X) − Σφ(c_Π) + φ(n). Adding a record (a, b) changes G "
-        "by g = d(c_ab) − d(c_a) − d(c_b) + d(n). Above: c_ab ≤ c_a gives g ≤ d(n). Below: c_a + c_b ≤ n + c_ab and "
-        "concavity give d(c_a) + d(c_b) − d(c_ab) ≤ 2d((n + c_ab)/2) − d(c_ab), which falls in c_ab, so "
-        "g ≥ d(n) − 2d(n/2) ≥ −(1 + ln(n/4 + 1)). J = G/d(n), J = 0 for n ≤ 1. J' − J = g/d(n+1) − G·(1/d(n) − 1/d(n+1)); "
+        "Let φ(t) = t ln t and d(t) = φ(t+1) − φ(t), which is increasing and concave with d(0) = 0, and d(n) ≥ 1 + ln "
+        "n because d(n) = ∫ₙⁿ⁺¹ (1 + ln t) dt. G = n·I = Σφ(c) − Σφ(c_X) − Σφ(c_Π) + φ(n). Adding a record (a, b) "
+        "changes G by g = d(c_ab) − d(c_a) − d(c_b) + d(n). Above: c_ab ≤ c_a gives g ≤ d(n). Below: c_a + c_b ≤ n + "
+        "c_ab and concavity give d(c_a) + d(c_b) − d(c_ab) ≤ 2d((n + c_ab)/2) − d(c_ab), which falls in c_ab, so g ≥ "
+        "d(n) − 2d(n/2) ≥ −(1 + ln(n/4 + 1)). J = G/d(n), J = 0 for n ≤ 1. J' − J = g/d(n+1) − G·(1/d(n) − 1/d(n+1)); "
         "0 ≤ G ≤ n ln n and 0 ≤ d(n+1) − d(n) ≤ 1/n put the last term in [0, ln n / ((1 + ln n)(1 + ln(n+1)))]. Hence "
         "J' − J ≤ d(n)/d(n+1) ≤ 1, and J' − J ≥ −1 because ln n/(1 + ln n) ≤ ln(4(n+1)/(n+4)) for every n ≥ 1. So J "
-        "changes by at most 1 (add-remove), hence at most 2 (replace: remove, then add). Rounding: φ is rounded to multiples of 2⁻¹², so sums over "
-        "cells are exact and only the four terms that differ between neighbours are off, by 2⁻¹³ and the error of a "
-        "float64 product each; with the division this stays below 32 units of 2⁻¹² up to 2³⁶ rows, and 64 are added."
+        "changes by at most 1 (add-remove), hence at most 2 (replace: remove, then add). Rounding: φ is rounded to "
+        "multiples of 2⁻¹², so sums over cells are exact and only the four terms that differ between neighbours are "
+        "off, by 2⁻¹³ and the error of a float64 product each; with the division this stays below 32 units of 2⁻¹² up "
+        "to 2³⁶ rows, and 64 are added."
     )
 
     def _score(self, table: IntArray) -> int:
@@ -151,12 +153,12 @@ class BinaryDistance(NetworkScore):
     kind: ClassVar[str] = "determined-child"
     unit: ClassVar[float] = 0.5
     proof: ClassVar[str] = (
-        "F = −min over splits of the parents' combinations into S₀ and S₁ of (n/2 − k₀)₊ + (n/2 − k₁)₊, where k_x counts "
-        "the records with child x and parents in S_x. For one split, adding a record raises both n/2 by ½ and at most "
-        "one k by 1: each term then rises by at most ½, and only one may fall, by at most ½. So the sum changes by at "
-        "most 1 (add-remove). Replacing a record leaves n alone; the record taken away raises the sum by 0 to 1, the one "
-        "put in lowers it by 0 to 1, so it changes by at most 1 (replace). A minimum of functions that each change by "
-        "at most 1 changes by at most 1. Scores are exact integers in halves of a record."
+        "F = −min over splits of the parents' combinations into S₀ and S₁ of (n/2 − k₀)₊ + (n/2 − k₁)₊, where k_x "
+        "counts the records with child x and parents in S_x. For one split, adding a record raises both n/2 by ½ and "
+        "at most one k by 1: each term then rises by at most ½, and only one may fall, by at most ½. So the sum "
+        "changes by at most 1 (add-remove). Replacing a record leaves n alone; the record taken away raises the sum by "
+        "0 to 1, the one put in lowers it by 0 to 1, so it changes by at most 1 (replace). A minimum of functions that "
+        "each change by at most 1 changes by at most 1. Scores are exact integers in halves of a record."
     )
 
     def __post_init__(self) -> None:

@@ -16,23 +16,22 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
+from kagemusha.privacy.budget import Fact, QueryRecord, RecordSensitivity
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.query_record import Fact, QueryRecord
-from kagemusha.privacy.unit import RecordSensitivity
 from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)
 
 Part = Callable[[Sequence[Codes]], IntArray]
-"""What some records (codes, column by column) add to a sum: whole numbers, so that the sum of the parts is the same however
-a table is cut into batches, and in whatever order its rows come."""
+"""What some records (codes, column by column) add to a sum: whole numbers, so that the sum of the parts is the same
+however a table is cut into batches, and in whatever order its rows come."""
 
 
 class Query(ABC, Generic[Released]):
     """A vector of integers computed from exact marginals, or from sums over records.
 
-    `kind` names it for ever (see `privacy.query_kinds`), `proof` says why its sensitivity holds. Everything a query is made of is
-    public: declared, or released before.
+    `kind` names it for ever (see `privacy.query_kinds`), `proof` says why its sensitivity holds. Everything a query is
+    made of is public: declared, or released before.
     """
 
     kind: ClassVar[str]
@@ -54,7 +53,10 @@ class Query(ABC, Generic[Released]):
 
     @abstractmethod
     def exact(self, marginals: Sequence[Marginal], summed: Callable[[Part], IntArray]) -> IntArray:
-        """The exact, private answer, flat: from the marginals of `cliques`, or from parts that `summed` adds up over all records."""
+        """The exact, private answer, flat.
+
+        From the marginals of `cliques`, or from parts that `summed` adds up over all records.
+        """
 
     @abstractmethod
     def released(self, values: IntArray, deviation: float) -> Released:
@@ -93,8 +95,8 @@ class ReadsMarginals(Query[Released]):
 class ReadsRecords(Query[Released]):
     """A query whose exact answer needs whole records: a sum over them, and what is made of the whole sum.
 
-    Only `part` sees records, and it must add up: part(A and B) = part(A) + part(B), entry by entry. Whatever does not add up
-    (a length, a distance) belongs into `finish`, which is called once, with the sum over the whole table.
+    Only `part` sees records, and it must add up: part(A and B) = part(A) + part(B), entry by entry. Whatever does not
+    add up (a length, a distance) belongs into `finish`, which is called once, with the sum over the whole table.
     """
 
     @abstractmethod

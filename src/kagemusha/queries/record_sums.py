@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.privacy.budget import Fact
 from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
-from kagemusha.privacy.query_record import Fact
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import NoisyVector
@@ -43,7 +43,10 @@ class RecordQuery(ReadsRecords[NoisyVector]):
 
     @property
     def facts(self) -> Mapping[str, Fact]:
-        """The length of the answer. How long one record's vector can be, the kind alone says: see `privacy.query_kinds`."""
+        """The length of the answer.
+
+        How long one record's vector can be, the kind alone says: see `privacy.query_kinds`.
+        """
         return {"entries": self.entries}
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
@@ -84,8 +87,8 @@ class ClassSums(RecordQuery):
 
     kind: ClassVar[str] = "class-sums"
     proof: ClassVar[str] = (
-        "A record has one class and adds (weight, v) to its block, with ‖v‖ ≤ LATTICE after clipping and rounding towards "
-        "zero: Δ² ≤ weight² + LATTICE². Exchanged: two vectors differ by at most twice the larger."
+        "A record has one class and adds (weight, v) to its block, with ‖v‖ ≤ LATTICE after clipping and rounding "
+        "towards zero: Δ² ≤ weight² + LATTICE². Exchanged: two vectors differ by at most twice the larger."
     )
 
     @property
@@ -124,7 +127,8 @@ class Scatter(RecordQuery):
 
     kind: ClassVar[str] = "scatter"
     proof: ClassVar[str] = (
-        "A record adds 5vᵢ² on the diagonal and 7vᵢvⱼ beside it, in one block: Δ² = 25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ² ≤ 25‖v‖⁴ ≤ 25·LATTICE⁴. "
+        "A record adds 5vᵢ² on the diagonal and 7vᵢvⱼ beside it, in one block: Δ² = 25Σvᵢ⁴ + 49Σ_{i<j}vᵢ²vⱼ² ≤ 25‖v‖⁴ "
+        "≤ 25·LATTICE⁴. "
         "Exchanged: the inner product of two records' parts is 24.5(v·w)² + 0.5Σvᵢ²wᵢ² ≥ 0, so Δ² at most doubles."
     )
 

@@ -1,8 +1,8 @@
 """Records as vectors of bounded norm, in whole numbers.
 
-A record's vector must be the same to the last bit whoever else is in the table. A matrix product of plain floats is not: its
-last digits hang on how many rows are multiplied at once. So features, centres and bases are whole numbers of so few
-digits that every sum of products is exact in doubles, in any order.
+A record's vector must be the same to the last bit whoever else is in the table. A matrix product of plain floats is
+not: its last digits hang on how many rows are multiplied at once. So features, centres and bases are whole numbers of
+so few digits that every sum of products is exact in doubles, in any order.
 """
 
 from __future__ import annotations

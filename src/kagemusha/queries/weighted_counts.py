@@ -11,10 +11,10 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.query_record import Fact
+from kagemusha.privacy.budget import Fact
 from kagemusha.queries.query import ReadsMarginals, label
 from kagemusha.schema import Clique, Schema
-from kagemusha.schema.weight import WeightSteps
+from kagemusha.schema.unit import WeightSteps
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class NoisyTotals:
 class WeightedCounts(ReadsMarginals[NoisyTotals]):
     """The sum of the declared weights over each combination of codes, in whole steps.
 
-    A record's weight is that of its bin (`schema.weight`), so it is a marginal of the clique and the weight's column that is
-    counted, and every source can be asked.
+    A record's weight is that of its bin (`schema.weight`), so it is a marginal of the clique and the weight's column
+    that is counted, and every source can be asked.
     """
 
     schema: Schema
@@ -39,10 +39,10 @@ class WeightedCounts(ReadsMarginals[NoisyTotals]):
 
     kind: ClassVar[str] = "weighted-counts"
     proof: ClassVar[str] = (
-        "A record adds the weight of its code, a whole number of steps from 0 to `most`, to one cell: a value beyond the declared "
-        "bounds has the code of the nearest bound, or of what a missing weight counts for, so none is larger. Added or taken away: "
-        "Δ₁ = most, Δ₂² = most². Exchanged: it takes v from one cell and adds w to another, Δ₁ ≤ 2·most, Δ₂² ≤ 2·most²; in the "
-        "same cell |v − w| ≤ most."
+        "A record adds the weight of its code, a whole number of steps from 0 to `most`, to one cell: a value beyond "
+        "the declared bounds has the code of the nearest bound, or of what a missing weight counts for, so none is "
+        "larger. Added or taken away: Δ₁ = most, Δ₂² = most². Exchanged: it takes v from one cell and adds w to "
+        "another, Δ₁ ≤ 2·most, Δ₂² ≤ 2·most²; in the same cell |v − w| ≤ most."
     )
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Errors of a model over records that count more or less: where a classifier is unsure, say.
 
-The weight of a record is a whole number of 2⁻¹² from 0 to 1, by a rule made of public and released numbers alone. Sums of
-such weights are exact integers, so the same proof holds as for plain errors.
+The weight of a record is a whole number of 2⁻¹² from 0 to 1, by a rule made of public and released numbers alone. Sums
+of such weights are exact integers, so the same proof holds as for plain errors.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kagemusha.queries.scores import Distances, NoisyVector
 from kagemusha.schema.domain import Clique, Domain
 
 Weigh = Callable[[Sequence[Codes]], IntArray]
-"""Records (codes, column by column) → the weight of each, in units of 2⁻¹². The weight of a record must depend on that record
-only: not on the others, their number or their order."""
+"""Records (codes, column by column) → the weight of each, in units of 2⁻¹². The weight of a record must depend on that
+record only: not on the others, their number or their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,10 @@ class WeightedError(Distances, ReadsRecords[NoisyVector]):
 
     kind: ClassVar[str] = "weighted-l1-error"
     proof: ClassVar[str] = (
-        "The rule g is fixed before the data is read: it is made of earlier answers and of labels given to synthetic records. "
-        "One record x adds g(x) ≤ 1 to one cell of each weighted marginal, Δ₁ ≤ 1; exchanged it takes g(x) from one cell and "
-        "adds g(x′) to another, Δ₁ ≤ 2. The rest is as for plain errors. Weights are whole units of 2⁻¹², "
-        "cut to 0 … 1 here, so sums are exact; distances are taken once, of the sums over all records."
+        "The rule g is fixed before the data is read: it is made of earlier answers and of labels given to synthetic "
+        "records. One record x adds g(x) ≤ 1 to one cell of each weighted marginal, Δ₁ ≤ 1; exchanged it takes g(x) "
+        "from one cell and adds g(x′) to another, Δ₁ ≤ 2. The rest is as for plain errors. Weights are whole units of "
+        "2⁻¹², cut to 0 … 1 here, so sums are exact; distances are taken once, of the sums over all records."
     )
 
     @property

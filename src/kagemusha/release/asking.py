@@ -33,8 +33,8 @@ METHOD = "question"
 """What ledgers and certificates call a release that is one answer."""
 
 NAMELESS = (
-    "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says which table it is "
-    "to users who may EXECUTE pg_control_system(), which all may unless somebody took it away"
+    "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says "
+    "which table it is to users who may EXECUTE pg_control_system(), which all may unless somebody took it away"
 )
 
 
@@ -60,9 +60,9 @@ def ask(
 ) -> Answered[Released]:
     """The noisy answer of one query at the whole of a budget, which the ledger has before anything is counted.
 
-    Exact integer Gaussian noise, or discrete Laplace noise where δ is 0. The same question asked again (same data set, schema,
-    budget and `key`) returns the stored answer and costs nothing. `declared` is the schema behind a source that shows a part of the
-    table. `simulation` is noise for experiments, and protects nobody.
+    Exact integer Gaussian noise, or discrete Laplace noise where δ is 0. The same question asked again (same data set,
+    schema, budget and `key`) returns the stored answer and costs nothing. `declared` is the schema behind a source that
+    shows a part of the table. `simulation` is noise for experiments, and protects nobody.
     """
     require_confirmed(source.schema)
     schema = declared or source.schema
@@ -128,7 +128,8 @@ def require_promise(budget: Budget) -> None:
     """Refuse a finite budget whose promise `verify` would not accept, before anything is paid for it."""
     if budget.is_finite and budget.delta > MOST_DELTA:
         raise UsageError(
-            f"delta (--delta) must be at most {MOST_DELTA:g}, got {budget.delta:g}: `verify` refuses a promise that fails more often"
+            f"delta (--delta) must be at most {MOST_DELTA:g}, got {budget.delta:g}: `verify` refuses a promise that "
+            f"fails more often"
         )
 
 
@@ -158,9 +159,10 @@ def look(
     dataset: str | None = None,
     policy: str = "default",
 ) -> Source:
-    """The source itself, after the ledger has been told of a read without protection; under a cap its owner must allow that.
+    """The source itself, after the ledger has been told of a read without protection.
 
-    No digest is kept: looking again after the table was mended is no other release.
+    Under a cap its owner must allow that. No digest is kept: looking again after the table was mended is no other
+    release.
     """
     budget = Budget(math.inf, 0.0, rows=source.schema.unit.max_rows)
     request = ReleaseRequest(

@@ -1,12 +1,12 @@
 """What one person may add to a sum of gradients: at most LATTICE, in whole steps.
 
-Written-out gradients are scaled, rounded towards zero and added as integers: exact. Factored ones are scaled and added in
-doubles by one matrix product, and the sum is rounded once. There the clip is smaller by what arithmetic can add:
+Written-out gradients are scaled, rounded towards zero and added as integers: exact. Factored ones are scaled and added
+in doubles by one matrix product, and the sum is rounded once. There the clip is smaller by what arithmetic can add:
 
 - rounding the sum in either world moves each of P entries by at most ½, together √P steps at most;
-- a product of n rows in doubles, in any order, is off by at most n·2⁻⁵³·Σ‖aᵢ‖‖gᵢ‖, in either world. A person counts with no
-  less than a sixteenth of their rows' norms added up, however these cancel, so that is at most 16·n²·2⁻⁵³ clips: with n up
-  to MOST_ROWS half of `FLOATING`, which leaves room for the rounding of norms and scales.
+- a product of n rows in doubles, in any order, is off by at most n·2⁻⁵³·Σ‖aᵢ‖‖gᵢ‖, in either world. A person counts
+  with no less than a sixteenth of their rows' norms added up, however these cancel, so that is at most 16·n²·2⁻⁵³
+  clips: with n up to MOST_ROWS half of `FLOATING`, which leaves room for the rounding of norms and scales.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,27 +21,53 @@ from kagemusha.errors import LedgerError, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.marginals.kept import KeptTables
 from kagemusha.privacy.accountants import ACCOUNTANTS, Composition
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, PrivacyUnit, QueryRecord
 from kagemusha.privacy.events import (
     ExponentialEvent,
     GaussianEvent,
     GenerationEvent,
     LaplaceEvent,
+    ThresholdEvent,
     UnprotectedEvent,
 )
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
-from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
-from kagemusha.release.training import Learner, TrainingSchedule, train
+from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
 from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
+
+
+class Observer:
+    """Hears of every answer before it is used. Does nothing; whoever wants to know more overrides a verb."""
+
+    def answered(
+        self,
+        queries: Sequence[Query[Any]],
+        events: Sequence[GaussianEvent | LaplaceEvent],
+        answers: Sequence[IntArray],
+    ) -> None:
+        """Noisy answers, in whole numbers."""
+
+    def chose(self, query: Choice[object], event: ExponentialEvent, at: int) -> None:
+        """The candidate at this position."""
+
+    def passed(self, name: str, event: ThresholdEvent, places: Sequence[str]) -> None:
+        """Labels or groups of a column whose noisy count reached the threshold."""
+
+    def drew(self, event: GenerationEvent, lattice: Sequence[IntArray]) -> None:
+        """Rows, as features before they became codes."""
+
+    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
+        """A step of training."""
+
+
+NOBODY = Observer()
+
 
 KEPT_CELLS = 1 << 24
 """Cells of exact counts that stay in memory between rounds (128 MiB)."""
@@ -174,7 +200,10 @@ class Curator:
         return self.answer([Counts(self.domain, c, word) for c in cliques], cost, mechanism=mechanism)
 
     def choose(self, query: Choice[object], cost: float) -> int:
-        """Position of a candidate with a high score, by the exponential mechanism. Its name is stored, not its place."""
+        """Position of a candidate with a high score, by the exponential mechanism.
+
+        Its name is stored, not its place.
+        """
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
@@ -199,7 +228,8 @@ class Curator:
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
-        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a crash.
+        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a
+        crash.
         """
         train(
             self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._observer.stepped

@@ -1,8 +1,8 @@
 """Private discovery: categories and bounds that a schema leaves open, found with a stated share of the budget.
 
 Categories by partition selection: every value's count gets Gaussian noise, and values whose noisy count reaches a
-threshold are released; of the rest, groups that stand out (block, chapter), where the schema says what belongs together;
-what is left falls into the column's bucket for what is not listed. Bounds and bins by noisy counts on public
+threshold are released; of the rest, groups that stand out (block, chapter), where the schema says what belongs
+together; what is left falls into the column's bucket for what is not listed. Bounds and bins by noisy counts on public
 grids (`grid.py`). Names, kinds and whether values may be missing stay declared: a person says them.
 """
 
@@ -19,13 +19,12 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
+from kagemusha.privacy.budget import QueryRecord
 from kagemusha.privacy.events import ThresholdEvent, threshold_failure
 from kagemusha.privacy.filter import DELTA_UNIT
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.curator import NOBODY, Curator, Observer, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, second_grid
-from kagemusha.release.observer import NOBODY, Observer
 from kagemusha.release.release import Release, affordable
 from kagemusha.schema import Category, Column, Domain, Drop, Measured, Modelled, Schema
 from kagemusha.sources import OpenTable, Source
@@ -63,8 +62,8 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
             raise UsageError(f"column {column.name!r}: the rule {named[0]!r} speaks of it, so declare its categories")
     if ACCOUNTANTS[accounting].declared:
         raise UsageError(
-            "this method declares all its steps before the first one, so it cannot go on from what discovery finds: declare "
-            "categories and bounds, or find them in a release of their own"
+            "this method declares all its steps before the first one, so it cannot go on from what discovery finds: "
+            "declare categories and bounds, or find them in a release of their own"
         )
     if ACCOUNTANTS[accounting].pure and delta_share(schema):
         raise PrivacyError(
@@ -216,7 +215,10 @@ def threshold(sigma: float, failure: float, rows: int = 1) -> int:
 
 
 def close_schema(finder: Finder, share: float, most: int = MOST_CATEGORIES) -> Schema:
-    """Close a schema with `share` of the budget, equally over the open columns; a column gets at most so many categories."""
+    """Close a schema with `share` of the budget, equally over the open columns.
+
+    A column gets at most so many categories.
+    """
     schema = finder.schema
     columns = _open_columns(schema)
     cost = share * finder.total / len(columns)

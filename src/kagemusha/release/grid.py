@@ -41,8 +41,8 @@ def second_grid(column: Measured, edges: Edges, counts: FloatArray, sigma: float
     start, end = (0, last - first) if last - first == 1 else _standing(counts[first:last], sigma)
     if end == start and (column.lower is None or column.upper is None):
         raise UsageError(
-            f"column {column.name!r}: no value stands out of the noise, so its bounds cannot be found with this share of "
-            "the budget; declare them, or ask for a larger share (--discover)"
+            f"column {column.name!r}: no value stands out of the noise, so its bounds cannot be found with this share "
+            "of the budget; declare them, or ask for a larger share (--discover)"
         )
     low = 0 if column.lower is not None else first + start
     high = len(counts) if column.upper is not None else first + end

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+from kagemusha.files import holds_pictures
 from kagemusha.ledger import Identity, ReleaseRequest, default_ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -15,22 +16,24 @@ from kagemusha.privacy.events import UnprotectedEvent
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise
 from kagemusha.release.release import Release
-from kagemusha.sources.images import holds_pictures
-from kagemusha.sources.lake import full_name, open_files
-from kagemusha.sources.same_rows import identity_of
+from kagemusha.sources.lake import full_name, identity_of, open_files
 
 
 def note_look(
     table: str | PathLike[str], command: str, *, ledger: str | Path | None = None, dataset: str | None = None
 ) -> str:
-    """Tell the ledger of a table's files that a command is about to read them as they are; call it before the first read.
+    """Tell the ledger of a table's files that a command is about to read them as they are.
 
-    The ledger is the one named, which is made where there is none, or the one beside the table. Where nobody keeps one, the
-    answer is a sentence that says so, and otherwise empty. An owner who forbids looks is obeyed by a `CapReached`.
+    Call it before the first read. The ledger is the one named, which is made where there is none, or the one beside the
+    table. Where nobody keeps one, the answer is a sentence that says so, and otherwise empty. An owner who forbids
+    looks is obeyed by a `CapReached`.
     """
     where = default_ledger(table) if ledger is None else ledger
     if ledger is None and not ledger_exists(where):
-        return f"no ledger knows this table ({where} is not there), so nobody will see that it was read as it is; --ledger records it"
+        return (
+            f"no ledger knows this table ({where} is not there), so nobody will see that it was read as it is; "
+            f"--ledger records it"
+        )
     book = open_ledger(where, witnesses=witnesses_near([table]))
     unpaid = Budget(math.inf, 0.0)
     request = ReleaseRequest(

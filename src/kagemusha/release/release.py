@@ -17,10 +17,10 @@ from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.privacy.events import Event, GaussianEvent, LaplaceEvent, ThresholdEvent
 from kagemusha.privacy.filter import UNIT, Filter
 from kagemusha.privacy.mechanisms import Noise
-from kagemusha.privacy.unit import PrivacyUnit
 from kagemusha.version import __version__
 
 
@@ -35,8 +35,9 @@ def affordable(cost: float) -> float:
 class Release:
     """An open release. Use it as a context: it ends closed, and what was never charged goes back.
 
-    With `hold` a good end leaves it open, for whoever writes its output closes it. A mistake that a retry would only repeat (`UsageError`) closes it too. Anything else, a crash or Ctrl-C, leaves it
-    open: the same request goes on from what was answered.
+    With `hold` a good end leaves it open, for whoever writes its output closes it. A mistake that a retry would only
+    repeat (`UsageError`) closes it too. Anything else, a crash or Ctrl-C, leaves it open: the same request goes on from
+    what was answered.
     """
 
     def __init__(

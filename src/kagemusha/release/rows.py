@@ -1,9 +1,9 @@
 """Rows drawn from the table's own normal distribution; mean and covariance are forgotten as soon as they are drawn.
 
-Everything up to the eigenvectors, and everything after them, is in whole numbers: the sums are exact, mean and covariance
-lie on a lattice, noise and draws are exact integers, and the edges between codes are compared as integers. What a step
-rounds is counted in the cost (`privacy.generation.rows`). A table of fewer records than declared is filled up with records
-all of whose features are nothing.
+Everything up to the eigenvectors, and everything after them, is in whole numbers: the sums are exact, mean and
+covariance lie on a lattice, noise and draws are exact integers, and the edges between codes are compared as integers.
+What a step rounds is counted in the cost (`privacy.generation.rows`). A table of fewer records than declared is filled
+up with records all of whose features are nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
+from kagemusha.privacy.budget import QueryRecord
 from kagemusha.privacy.events import GenerationEvent
 from kagemusha.privacy.generation.rows import DRAWN_BITS, GRAIN, GRAIN_BITS, LATTICE_BITS
 from kagemusha.privacy.mechanisms import Noise
-from kagemusha.privacy.query_record import QueryRecord
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import STEPS, Features, generation_facts

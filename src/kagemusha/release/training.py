@@ -2,17 +2,18 @@
 
 Adjacency: add-remove of one person. In every step each person is in the sample with probability `rate`, decided by the
 secure source. A person's gradient is the sum over their rows (at most `max_rows` of them), scaled down to L2 norm
-`clip`, in steps of `clip / LATTICE` (see `clipping`): one person moves the sum, a vector of integers, by at most LATTICE.
-Noise of deviation `noise · LATTICE` makes each step a sampled Gaussian mechanism. Cost: one `SampledGaussianEvent` for all
-steps, charged before the first row is read.
+`clip`, in steps of `clip / LATTICE` (see `clipping`): one person moves the sum, a vector of integers, by at most
+LATTICE. Noise of deviation `noise · LATTICE` makes each step a sampled Gaussian mechanism. Cost: one
+`SampledGaussianEvent` for all steps, charged before the first row is read.
 
-A learner may draw numbers of its own for every row (the noise of a variational code). They come from a fresh generator in
-every step, seeded by the secure source, and are forgotten: give each person the same draws in both worlds, and the bound
-above holds for every such coupling. From a public seed it would not: one person more would shift everybody's draws.
+A learner may draw numbers of its own for every row (the noise of a variational code). They come from a fresh generator
+in every step, seeded by the secure source, and are forgotten: give each person the same draws in both worlds, and the
+bound above holds for every such coupling. From a public seed it would not: one person more would shift everybody's
+draws.
 
-What is as good as a double, and no better: the noise (Gaussian to 53 bits, rounded to the lattice; the exact sampler of all
-other releases would take hours for millions of draws), and that the gradient of a row does not depend on who else is in
-the sample, of which the processor's arithmetic leaves the last digits open. The certificate says so.
+What is as good as a double, and no better: the noise (Gaussian to 53 bits, rounded to the lattice; the exact sampler of
+all other releases would take hours for millions of draws), and that the gradient of a row does not depend on who else
+is in the sample, of which the processor's arithmetic leaves the last digits open. The certificate says so.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import PrivacyError, UsageError
 from kagemusha.neural.draws import draws_of
 from kagemusha.neural.factors import Factors
+from kagemusha.privacy.budget import Adjacency, QueryRecord
 from kagemusha.privacy.events import SampledGaussianEvent
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.release.clipping import LATTICE, MOST_ROWS, clipped_sum, factored_sum
 from kagemusha.release.release import Release
@@ -44,8 +44,8 @@ MOST_NUMBERS = 1 << 25
 class TrainingSchedule:
     """What is decided before the first step: nothing in it may depend on the data.
 
-    `noise` is the deviation of the noise in clip norms. `batch` is about how many persons a sample holds, for the size of
-    steps: a public number, or one that was paid for. `every` is how many steps lie between two checkpoints.
+    `noise` is the deviation of the noise in clip norms. `batch` is about how many persons a sample holds, for the size
+    of steps: a public number, or one that was paid for. `every` is how many steps lie between two checkpoints.
     """
 
     steps: int
@@ -71,7 +71,10 @@ class TrainingSchedule:
 
 
 class Learner(Protocol):
-    """A model in training. `gradients` sees private rows and must keep nothing of them; all else sees noisy sums only."""
+    """A model in training.
+
+    `gradients` sees private rows and must keep nothing of them; all else sees noisy sums only.
+    """
 
     @property
     def parameters(self) -> int:
@@ -118,7 +121,8 @@ def train(
         raise PrivacyError("training on Poisson samples has a guarantee under add-remove adjacency only")
     if release.unit.rows > 1 and source.schema.unit.column is None:
         raise PrivacyError(
-            "training protects persons by clipping all rows of a person together: the schema's [unit] must name a column"
+            "training protects persons by clipping all rows of a person together: the schema's [unit] must name a "
+            "column"
         )
     (key,) = release.charge([schedule.event(what)])
     finished = release.ledger.answer(release.id, key)

@@ -228,8 +228,9 @@ def step_claims(steps: Steps) -> list[Claim]:
         (above, low), (below, high) = _farthest(curve, curve.lower), _farthest(curve, curve.upper)
         text = f"{key}: at every step zCDP and numerical composition almost coincide (within {NEAR:.0%})"
         found = (
-            f"{len(curve.steps)} steps; at most {low:.1%} from the lower bound (step {above}) and {high:.1%} from the upper "
-            f"(step {below}); at the end {curve.zcdp[-1] / curve.upper[-1] - 1:+.1%} and {curve.zcdp[-1] / curve.lower[-1] - 1:+.1%}"
+            f"{len(curve.steps)} steps; at most {low:.1%} from the lower bound (step {above}) and {high:.1%} from the "
+            f"upper (step {below}); at the end {curve.zcdp[-1] / curve.upper[-1] - 1:+.1%} and "
+            f"{curve.zcdp[-1] / curve.lower[-1] - 1:+.1%}"
         )
         verdict = HOLDS if max(low, high) <= NEAR else FAILS
         claims.append(Claim("Figure 3", text, found, len(curve.steps), max(low, high), 0.0, verdict))
@@ -246,7 +247,10 @@ def step_claims(steps: Steps) -> list[Claim]:
     claims.append(Claim("Figure 4", text, found, len(falls), mean, error, better(mean, error)))
     gaps = [c.other_error - c.chosen_error for c in steps.choices]
     mean, error = float(np.mean(gaps)), standard_error(gaps)
-    found = f"{np.mean([c.chosen_error for c in steps.choices]):.4f} against {np.mean([c.other_error for c in steps.choices]):.4f}"
+    found = (
+        f"{np.mean([c.chosen_error for c in steps.choices]):.4f} against "
+        f"{np.mean([c.other_error for c in steps.choices]):.4f}"
+    )
     text = "pairs that were chosen end with a smaller error than the others"
     claims.append(Claim("Figure 5", text, found, len(gaps), mean, error, better(mean, error)))
     return [*claims, *_favourites(steps)]
@@ -260,7 +264,10 @@ def _favourites(steps: Steps) -> list[Claim]:
     rarely = pairs - sum(n > 0.1 * runs for n in times.values())
     different = len({frozenset(choice.pairs) for choice in steps.choices})
     text = "runs choose differently, and yet some pairs are favoured and some are not"
-    found = f"{different} different sets in {runs} runs; of {pairs} pairs {often} in at least 90 % of runs, {rarely} in at most 10 %"
+    found = (
+        f"{different} different sets in {runs} runs; of {pairs} pairs {often} in at least 90 % of runs, {rarely} "
+        f"in at most 10 %"
+    )
     verdict = HOLDS if different > 1 and often and rarely else FAILS
     return [Claim("Figure 5", text, found, runs, float(often), 0.0, verdict)]
 

@@ -71,7 +71,8 @@ def _parts(report: Report) -> Sequence[str]:
         _counted(printed),
         _claims(printed),
         "## Accuracy, cell by cell",
-        f"{agree} of {len(cells)} cells agree: the difference is at most two standard errors of it (the paper's sd is of three runs)."
+        f"{agree} of {len(cells)} cells agree: the difference is at most two standard errors of it (the paper's sd is "
+        f"of three runs)."
         if cells
         else "",
         _cells(cells),
@@ -80,7 +81,8 @@ def _parts(report: Report) -> Sequence[str]:
         "## What the paper left open: other ε",
         *_open(report),
         "## Pairs in the order of choice (figure 5)",
-        f"{len(report.steps.choices)} runs of aim-k2 on Adult, ε = 1, δ = 10⁻⁵: how many chose a pair, and its mean place in the order of choice.",
+        f"{len(report.steps.choices)} runs of aim-k2 on Adult, ε = 1, δ = 10⁻⁵: how many chose a pair, and its mean "
+        f"place in the order of choice.",
         _table(["pair", "runs", "mean place"], [[p, str(n), f"{m:.1f}"] for p, n, m in judged.ranks(report.steps)]),
         "## Figures",
         *(f"![{name}]({name})" for name in FIGURES),
@@ -92,10 +94,11 @@ def _about(report: Report) -> str:
     by = ", ".join(f"version {version} (sources {code})" for version, code in made)
     seeds = len({r.seed for r in report.results if r.epsilon == 1})
     return (
-        f"Made by `kagemusha reproduce aim` from `{RUNS}` and `{STEPS}`, {by}. ε = 1 and δ = 10⁻⁹ unless said otherwise, "
-        f"{seeds} runs of each arm (the paper has three), simulated noise; figures 3 to 5 at δ = 10⁻⁵ on Adult. Errors are those of as many "
-        "generated rows as the table has. A verdict is about the difference beside it: “holds” from two standard errors on, “does "
-        "not hold” from two on the other side, “not settled” between; “do not differ” fails from two on."
+        f"Made by `kagemusha reproduce aim` from `{RUNS}` and `{STEPS}`, {by}. ε = 1 and δ = 10⁻⁹ unless said "
+        f"otherwise, {seeds} runs of each arm (the paper has three), simulated noise; figures 3 to 5 at δ = 10⁻⁵ on "
+        "Adult. Errors are those of as many generated rows as the table has. A verdict is about the difference beside "
+        "it: “holds” from two standard errors on, “does not hold” from two on the other side, “not settled” between; "
+        "“do not differ” fails from two on."
     )
 
 
@@ -104,19 +107,22 @@ def _differences() -> str:
     return (
         f"Every arm that was run:\n\n{arms}\n\n"
         "What is no arm:\n\n"
-        "- *The solver.* The authors' library fits by mirror descent with a line search and a fixed number of steps; ours is accelerated "
-        "and stops when a longer path no longer helps. Both minimise the same loss; `benchmarks/results/printed_aim.md` runs both on one table. "
-        "The library's present version (2.0.0) weighs by 1/σ², as ours does, not by 1/σ as the paper prints.\n"
-        "- *noinit's first round.* The paper does not say with which table it compares the data before anything is measured. Ours is uniform "
-        "with a total of one record, since the number of rows is private: every candidate is then wrong by about the whole table, "
-        "and weights and expected noise decide the first choice.\n"
-        "- *Learners.* The paper names no settings and no test rows. Ours are tested on all real rows. Our tree has leaves of at least 0.16 % of "
-        "the rows: 1, 20, 50 and 100 rows, cost pruning and depth had been tried on these real rows, so tree cells are fitted to "
-        f"the paper, not predicted. Our SVM learns from {SVM_ROWS:,} rows.\n"
+        "- *The solver.* The authors' library fits by mirror descent with a line search and a fixed number of steps; "
+        "ours is accelerated and stops when a longer path no longer helps. Both minimise the same loss; "
+        "`benchmarks/results/printed_aim.md` runs both on one table. The library's present version (2.0.0) weighs by "
+        "1/σ², as ours does, not by 1/σ as the paper prints.\n"
+        "- *noinit's first round.* The paper does not say with which table it compares the data before anything is "
+        "measured. Ours is uniform with a total of one record, since the number of rows is private: every candidate is "
+        "then wrong by about the whole table, and weights and expected noise decide the first choice.\n"
+        "- *Learners.* The paper names no settings and no test rows. Ours are tested on all real rows. Our tree has "
+        "leaves of at least 0.16 % of the rows: 1, 20, 50 and 100 rows, cost pruning and depth had been tried on these "
+        f"real rows, so tree cells are fitted to the paper, not predicted. Our SVM learns from {SVM_ROWS:,} rows.\n"
         "- *PrivBayes.* The paper's is DataSynthesizer's (pure DP, its own noise); ours is our own, under zCDP.\n"
-        "- *Candidates* are limited to models of 80 MB, rising with the budget spent, as AIM's authors do; the paper leaves it out.\n"
+        "- *Candidates* are limited to models of 80 MB, rising with the budget spent, as AIM's authors do; the paper "
+        "leaves it out.\n"
         "- *Figure 4* refits the first measurements of a finished run, step by step; step 0 is the uniform table.\n"
-        "- *Numerical composition* is dp-accounting's (privacy loss distributions; upper bound by connecting dots, lower bound rounded down); "
+        "- *Numerical composition* is dp-accounting's (privacy loss distributions; upper bound by connecting dots, "
+        "lower bound rounded down); "
         "the paper's is prv_accountant. Steps were chosen adaptively, so these curves describe and do not promise."
     )
 
@@ -204,7 +210,8 @@ def _open(report: Report) -> Sequence[str]:
                     rows.append([table.title(), f"{epsilon:g}", arm, str(len(mine)), *told, time])
     head = ["table", "ε", "arm", "n", "1-way", "2-way", "3-way", "CPU s, fit and sample"]
     return [
-        f"The paper waited about {HOURS} hour at ε = 1 and saw no end after {DAYS} days at larger ε. Here every run ended:",
+        f"The paper waited about {HOURS} hour at ε = 1 and saw no end after {DAYS} days at larger ε. Here every run "
+        f"ended:",
         _table(head, rows),
         _overtaking(report.tables, epsilons, found),
         _weights(report.tables, epsilons, found),

@@ -1,4 +1,4 @@
-"""The AIM paper's runs: every arm, table and seed is one line of `runs.jsonl`, with the version and settings behind it."""
+"""The AIM paper's runs: each arm, table and seed is a line of `runs.jsonl`, with the version and settings behind it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from kagemusha.evaluation.ml_utility import classify
 from kagemusha.evaluation.mutual_information import InformationMatrix, information_matrix
 from kagemusha.files import write_whole
 from kagemusha.models.model import Model
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.sources import FrameSource, Source

@@ -30,16 +30,18 @@ class Report(Runs):
         lines = [
             "# AIM + BALD: people label doubles",
             "",
-            f"`kagemusha reproduce annotation`, version {__version__}. Adult, 13 explanatory columns, 30,162 complete rows, split "
-            f"15,081 / 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} runs, each a split of its own. "
-            f"The expert is a boosted tree trained on its own part. The judge is a forest of {self.settings.trees} trees, trained anew "
-            f"after every {self.settings.batch} labels; pools of {self.settings.pool:,} doubles; K = 20 rounds, 5k labels in round k. The "
-            "paper prints no numbers: its claims are checked. In tables ± is one standard deviation over runs, of a difference its "
-            "standard error; differences are paired by split. Area is the mean accuracy over 20 to 1,000 labels.",
+            f"`kagemusha reproduce annotation`, version {__version__}. Adult, 13 explanatory columns, 30,162 complete "
+            f"rows, split 15,081 / 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} runs, "
+            "each a split of its own. The expert is a boosted tree trained on its own part. The judge is a forest of "
+            f"{self.settings.trees} trees, trained anew after every {self.settings.batch} labels; pools of "
+            f"{self.settings.pool:,} doubles; K = 20 rounds, 5k labels in round k. The paper prints no numbers: its "
+            "claims are checked. In tables ± is one standard deviation over runs, of a difference its standard error; "
+            "differences are paired by split. Area is the mean accuracy over 20 to 1,000 labels.",
             "",
             "## Claims",
             "",
-            "A verdict needs the 95 % interval (Student's t) on one side; otherwise the runs cannot tell. The paper's seven claims, then "
+            "A verdict needs the 95 % interval (Student's t) on one side; otherwise the runs cannot tell. The paper's "
+            "seven claims, then "
             "our own arm. From 4 on, areas under the curve are compared, unless a number of labels is named.",
             "",
             _table(
@@ -117,7 +119,8 @@ class Report(Runs):
             "",
             _table(["", "difference of areas"], self._other_ways()),
             "",
-            "What they say about the paper's central claim: [decision 110](../../docs/decisions/110-why-proposed-loses.md).",
+            "What they say about the paper's central claim: [decision "
+            "110](../../docs/decisions/110-why-proposed-loses.md).",
             "",
         ]
 

@@ -67,5 +67,8 @@ class Settings:
     ablation_epsilon: float = 0.4
 
     def trainer(self, arm: Arm) -> Trainer:
-        """A forest, whose trees are the versions; or a network smaller than the paper's, which scores real records in seconds."""
+        """A forest, whose trees are the versions.
+
+        Or a network smaller than the paper's, which scores real records in seconds.
+        """
         return NetworkTrainer((128, 64), versions=10) if arm.network else ForestTrainer(self.trees)

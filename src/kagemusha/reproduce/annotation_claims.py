@@ -1,4 +1,4 @@
-"""The seven claims of the annotation paper and ours beside them, each with numbers, paired by split, and a verdict that can fail."""
+"""The annotation paper's seven claims beside ours, with numbers paired by split and a verdict that can fail."""
 
 from __future__ import annotations
 

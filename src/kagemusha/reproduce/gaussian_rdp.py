@@ -108,7 +108,8 @@ class Report:
             "## The preliminary experiment",
             _preliminary(self.eigenvalue),
             "## Replace adjacency, where the paper's bound gives up",
-            "Table 1's second row (α = 4), by Theorem 3.2 and by the bound over both eigenvalues that the paper proposes:",
+            "Table 1's second row (α = 4), by Theorem 3.2 and by the bound over both eigenvalues that the paper "
+            "proposes:",
             _table(("n", "Theorem 3.2", "both eigenvalues", "ratio"), more.replace_rows()),
             "Table 2 under replace, which the paper does not print, by its own conversion:",
             _table(("n", "α", "bound", *(f"δ = {d:.0e}" for d in more.DELTAS)), more.table_2_replace()),
@@ -197,20 +198,25 @@ def _preliminary(eigenvalue: float | None) -> str:
     found = "not computed: it needs the data set" if eigenvalue is None else f"{eigenvalue:.4f}"
     own = "; ".join(f"{what}: ε = {epsilon:.4g}" for what, epsilon in more.adults_own())
     return (
-        f"Adult's six numbers (30,162 complete training rows), scaled to [−1, 1]: the smallest eigenvalue is {found}; the paper says "
-        f"{more.PRINTED_EIGENVALUE} and goes on with σ = {SIGMA}. With n = 30,162 and σ = {more.PRINTED_EIGENVALUE} the draws are worth, at δ = 10⁻⁵: {own}. "
-        "For Adult itself the mechanism is useless unless few rows are drawn."
+        f"Adult's six numbers (30,162 complete training rows), scaled to [−1, 1]: the smallest eigenvalue is {found}; "
+        f"the paper says {more.PRINTED_EIGENVALUE} and goes on with σ = {SIGMA}. With n = 30,162 and σ = "
+        f"{more.PRINTED_EIGENVALUE} the draws are worth, at δ = 10⁻⁵: {own}. For Adult itself the mechanism is useless "
+        "unless few rows are drawn."
     )
 
 
 def _monotone() -> str:
     falling = more.falls()
     rest = (
-        f" It falls somewhere between 1 and 20 for: {'; '.join(falling)}. A bound that falls is loose there, since a larger order's value holds for all smaller ones."
+        f" It falls somewhere between 1 and 20 for: {'; '.join(falling)}. A bound that falls is loose there, since a "
+        f"larger order's value holds for all smaller ones."
         if falling
         else ""
     )
-    return f"A Rényi divergence never falls as α grows (Lemma A.1.2). Neither does any of the bounds, on 200 orders each, but where said.{rest}"
+    return (
+        f"A Rényi divergence never falls as α grows (Lemma A.1.2). Neither does any of the bounds, on 200 orders "
+        f"each, but where said.{rest}"
+    )
 
 
 def _mark(passed: bool) -> str:

@@ -17,12 +17,14 @@ PRINTED_EIGENVALUE = 0.02
 ORDERS, DELTAS = (2, 4, 7, 10), (1e-2, 1e-3, 1e-4, 1e-5)
 
 ERRATA = (
-    "The introduction says (4, 0.144)-RDP for n = 10⁷; abstract, Table 1 and ours say 0.576 (0.144 is a quarter of it).",
-    "Lemma 4.3 writes T_α = Σ₁Σ_αΣ₂. It is T_α = Σ₁⁻¹Σ_αΣ₂⁻¹: the inverses are missing. The conclusion (T_α is positive definite if Σ_α is) stands.",
+    "The introduction says (4, 0.144)-RDP for n = 10⁷; abstract, Table 1 and ours say 0.576 (0.144 is a quarter of "
+    "it).",
+    "Lemma 4.3 writes T_α = Σ₁Σ_αΣ₂. It is T_α = Σ₁⁻¹Σ_αΣ₂⁻¹: the inverses are missing. The conclusion (T_α is "
+    "positive definite if Σ_α is) stands.",
     "Lemma 4.6 gives the common records' mean the factor n/(n−1); it is 1/(n−1). What follows uses the right one.",
     "Lemma 4.4 takes a unit vector of ℝ; it is of ℝ^d. Lemma 4.9 is headed as a bound of L₁; it bounds L₂.",
-    "Proposition A.3.2 is proved with Lemma A.3.3, and Lemma A.3.3 from Proposition A.3.2. Both are true: if AB is symmetric, it has the eigenvalues of "
-    "A^(1/2)BA^(1/2), which are positive.",
+    "Proposition A.3.2 is proved with Lemma A.3.3, and Lemma A.3.3 from Proposition A.3.2. Both are true: if AB is "
+    "symmetric, it has the eigenvalues of A^(1/2)BA^(1/2), which are positive.",
     "m = n rows are released “with n private”: the number of rows tells n. Here m is declared.",
 )
 """What is wrong in the paper, none of it in its numbers."""

@@ -1,4 +1,4 @@
-"""`reproduce mia`: Figure 3 and Tables 3 to 6 of the membership-inference paper on Adult, and what settles their odd results."""
+"""`reproduce mia`: Figure 3 and Tables 3 to 6 of the membership-inference paper on Adult, and their odd results."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kagemusha.attacks.game import Rules
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.progress import Progress, part, silent
 from kagemusha.reproduce.mia_claims import Claim, Results, claims
+from kagemusha.reproduce.mia_figures import draw_figures
 from kagemusha.reproduce.mia_games import (
     CLASSIFIERS,
     CODES,
@@ -28,7 +29,7 @@ from kagemusha.reproduce.mia_games import (
     targets,
 )
 from kagemusha.reproduce.mia_quality import quality
-from kagemusha.reproduce.mia_report import BEYOND, PAPERS, draw_figures, markdown, write_cells
+from kagemusha.reproduce.mia_report import BEYOND, PAPERS, markdown, write_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,10 @@ def reproduce(
     data: Adult | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Play everything, write tables and figures into `out`; a stopped run goes on where it was (plays are kept in `out`/plays)."""
+    """Play everything, write tables and figures into `out`.
+
+    A stopped run goes on where it was (plays are kept in `out`/plays).
+    """
     from dataclasses import replace
 
     sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs)

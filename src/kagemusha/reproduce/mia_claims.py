@@ -1,7 +1,8 @@
 """The attack paper's twelve claims, one by one, each judged by a rule that can fail.
 
-The paper does not name its space and no single one gives all its results. Moments are judged in the space that fits its footnote (codes, raw,
-without fnlwgt), distances of the networks in one-hot coordinates of variance one; the report shows both.
+The paper does not name its space and no single one gives all its results. Moments are judged in the space that fits its
+footnote (codes, raw, without fnlwgt), distances of the networks in one-hot coordinates of variance one; the report
+shows both.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def _neighbour_cells(results: Results, without: str) -> Claim:
 
 
 def _resembling(results: Results) -> Claim:
-    """Mean distance of the ten nearest doubles from the selective target, in the world that has it, STAT and BN in one-hot."""
+    """Mean distance of the ten nearest doubles from the selective target, in its world, STAT and BN one-hot."""
     found = {}
     for name in ("stat-onehot", "bayes-net", "ctgan"):
         if name not in results.played:
@@ -204,7 +205,8 @@ def _protected(results: Results) -> Claim:
     cells = [results.cell("dp-bn", t, i, ONEHOT) for t in TARGETS for i in INFERENCES]
     leaky = [results.cell("dp-bn-data", t, i, ONEHOT) for t in TARGETS for i in INFERENCES]
     words = (
-        f"declared domain: {sum(map(_chance, cells))} of 9 cells hold .5, largest {max(c.accuracy.value for c in cells):.3f}; "
+        f"declared domain: {sum(map(_chance, cells))} of 9 cells hold .5, largest "
+        f"{max(c.accuracy.value for c in cells):.3f}; "
         f"domain from data: {sum(map(_chance, leaky))} of 9, largest {max(c.accuracy.value for c in leaky):.3f}"
     )
     return Claim("7. ε = 1 brings most cells to chance", words, sum(map(_chance, cells)) >= 7)
@@ -241,7 +243,10 @@ def _learned(results: Results) -> Claim:
     cells = [results.cell("bayes-net", t, name, ONEHOT) for t in TARGETS for name in learners]
     neighbour = [results.cell("bayes-net", t, "neighbour", ONEHOT).accuracy.value for t in TARGETS[1:]]
     best = max(c.accuracy.value for c in cells)
-    words = f"{sum(map(_chance, cells))} of 9 hold .5, best {best:.3f}; neighbour selective / adaptive {neighbour[0]:.3f} / {neighbour[1]:.3f}"
+    words = (
+        f"{sum(map(_chance, cells))} of 9 hold .5, best {best:.3f}; neighbour selective / adaptive "
+        f"{neighbour[0]:.3f} / {neighbour[1]:.3f}"
+    )
     return Claim(
         "10. classifiers ≈ chance on BN, neighbour beats them",
         words,

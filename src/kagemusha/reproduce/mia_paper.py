@@ -50,7 +50,8 @@ FIGURE_3 = {("ctgan", "selective", "neighbour"): 0.962}
 """The one number of Figure 3 that is printed."""
 
 CHOICES = (
-    "What the paper does not give is ours: 20 bins for every number of the Bayesian networks, at most two parents, a tenth of ε for the structure; "
-    "λ is chosen on plays that are not scored (the paper: on the scored ones); several targets: the mean distance over the first 50 of them; random forest of 100 "
-    "trees, logistic regression on standardised features, k-NN with k = 5, all on the naive features unless said otherwise."
+    "What the paper does not give is ours: 20 bins for every number of the Bayesian networks, at most two parents, a "
+    "tenth of ε for the structure; λ is chosen on plays that are not scored (the paper: on the scored ones); several "
+    "targets: the mean distance over the first 50 of them; random forest of 100 trees, logistic regression on "
+    "standardised features, k-NN with k = 5, all on the naive features unless said otherwise."
 )

@@ -10,7 +10,6 @@ import numpy as np
 
 from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT
 from kagemusha.attacks.intervals import right
-from kagemusha.attacks.pictures import bars, curve_picture
 from kagemusha.attacks.verdict import Finding
 from kagemusha.reproduce import mia_paper as paper
 from kagemusha.reproduce.mia_claims import Claim, Results
@@ -26,8 +25,11 @@ def markdown(results: Results, found: Sequence[Claim], command: str, sizes: Size
     """The page that goes beside the figures."""
     parts = [
         "# Membership inference: the paper's figure and tables, and ours",
-        f"Made by `{command}` on Adult's complete rows, all 15 columns. Intervals are 95 %, over independent trainings (over tables where a fit draws nothing at random), for the comparison tables that the attacker happened to make. "
-        f"Distances are taken in `onehot/sd`, those of STAT in `codes/raw` without fnlwgt, unless a table says otherwise; the claims judge means and covariances in the latter, which fits the paper's footnote. {paper.CHOICES}",
+        f"Made by `{command}` on Adult's complete rows, all 15 columns. Intervals are 95 %, over independent trainings "
+        "(over tables where a fit draws nothing at random), for the comparison tables that the attacker happened to "
+        "make. Distances are taken in `onehot/sd`, those of STAT in `codes/raw` without fnlwgt, unless a table says "
+        "otherwise; the claims judge means and covariances in the latter, which fits the paper's footnote. "
+        f"{paper.CHOICES}",
         _played(results),
         "## The twelve claims",
         _table(["claim", "found", ""], [[c.text, c.found, c.word] for c in found]),
@@ -58,9 +60,11 @@ def _ctgan(results: Results, sizes: Sizes) -> str:
     if "ctgan" not in results.played:
         return "CTGAN was not played in this run; `--ctgan-epochs N` adds it. Its claims are judged without it."
     return (
-        f"CTGAN was trained for {sizes.epochs} epochs each time (the paper does not say how many; 300 are usual) on all whole numbers. With fixed targets there are four "
-        "distinct tables. What so few epochs are worth is in Table 4. It leaks all the same: in training it wishes for rare codes more often than they occur, so a category "
-        "that the target alone has is trained on again and again in the world that has it, and never in the other (claim 6 and the support test below show it)."
+        f"CTGAN was trained for {sizes.epochs} epochs each time (the paper does not say how many; 300 are usual) on "
+        "all whole numbers. With fixed targets there are four distinct tables. What so few epochs are worth is in "
+        "Table 4. It leaks all the same: in training it wishes for rare codes more often than they occur, so a "
+        "category that the target alone has is trained on again and again in the world that has it, and never in the "
+        "other (claim 6 and the support test below show it)."
     )
 
 
@@ -133,10 +137,13 @@ def _why(results: Results) -> str:
     one = results.cell("spaces-dp-bn-data", "selective", "neighbour", ONEHOT).accuracy
     two = results.cell("spaces-dp-bn", "selective", "neighbour", ONEHOT).accuracy
     return (
-        "**Where the 1.0 comes from.** The selective target is the only row of its category. If the domain is taken from the data, the table without the target does not know the category, and none of its doubles has it "
-        f"({counts['dp-bn-data', 'without']:.1f} on average); with the target, noise writes it into {counts['dp-bn-data', 'with']:.0f} of them. With a declared domain both worlds have it "
-        f"({counts['dp-bn', 'without']:.0f} and {counts['dp-bn', 'with']:.0f}). Neighbour in one-hot coordinates of variance one sees just that: {one} with the domain from data, {two} with it declared. The noise is not at fault; the "
-        "promise was broken before the first noise was drawn."
+        "**Where the 1.0 comes from.** The selective target is the only row of its category. If the domain is taken "
+        "from the data, the table without the target does not know the category, and none of its doubles has it "
+        f"({counts['dp-bn-data', 'without']:.1f} on average); with the target, noise writes it into "
+        f"{counts['dp-bn-data', 'with']:.0f} of them. With a declared domain both worlds have it "
+        f"({counts['dp-bn', 'without']:.0f} and {counts['dp-bn', 'with']:.0f}). Neighbour in one-hot coordinates of "
+        f"variance one sees just that: {one} with the domain from data, {two} with it declared. The noise is not at "
+        "fault; the promise was broken before the first noise was drawn."
     )
 
 
@@ -168,7 +175,10 @@ def _spread(results: Results) -> str:
                         inside,
                     ]
                 )
-    note = f"What five trainings could have printed: {REPLAYS:,} times five of our trainings, drawn with replacement. Tables from one training are not independent, so five trainings scatter widely."
+    note = (
+        f"What five trainings could have printed: {REPLAYS:,} times five of our trainings, drawn with replacement. "
+        f"Tables from one training are not independent, so five trainings scatter widely."
+    )
     head = ["DP-BN", "inference", "target", "paper", "mean", "sd", "99 % of replays", "paper's number within"]
     return note + "\n\n" + _table(head, rows)
 
@@ -263,38 +273,3 @@ def write_cells(results: Results, path: Path) -> None:
                 writer.writerow(
                     [*cell, *(f"{n:.6g}" for n in numbers), f.scores[:, WITHOUT].size + f.scores[:, INSIDE].size]
                 )
-
-
-def draw_figures(results: Results, out: Path) -> None:
-    """Figure 3 and the curve of Table 5."""
-    drawn = []
-    for name, space in (
-        ("stat", CODES),
-        ("bayes-net", ONEHOT),
-        ("dp-bn-data", ONEHOT),
-        ("dp-bn", ONEHOT),
-        ("ctgan", ONEHOT),
-    ):
-        if name in results.played:
-            groups = [
-                (t, [(i, results.cell(name, t, i, space).accuracy) for i in paper.INFERENCES]) for t in paper.TARGETS
-            ]
-            drawn.append(bars(f"{name} ({space.name})", groups))
-    _save(drawn, out / "figure-3.svg")
-    lines = [
-        (i, [results.cell("together", f"adaptive×{c}", i, ONEHOT).accuracy for c in results.counts])
-        for i in ("mvl-orig", "neighbour")
-    ]
-    _save([curve_picture(results.counts, lines)], out / "table-5.svg")
-
-
-def _save(pictures: Sequence[str], path: Path) -> None:
-    """Drawings below each other as one file that stands alone."""
-    height, parts = 0.0, []
-    for one in pictures:
-        box = one.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
-        inner = one.split(">", 1)[1].rsplit("</svg>", 1)[0]
-        parts.append(f'<g transform="translate(0 {height:g})">{inner}</g>')
-        height += float(box[1]) + 10
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 470 {height:g}" width="470" font-family="sans-serif">'
-    path.write_text(f"{head}{''.join(parts)}</svg>\n", encoding="utf-8")

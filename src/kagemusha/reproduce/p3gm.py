@@ -48,18 +48,20 @@ class Report:
         command = "kagemusha reproduce p3gm" + ("" if settings.name == "committed" else f" --{settings.name}")
         parts = [
             "# P3GM: the paper's tables and figures, and ours",
-            f"Made by `{command}`, version {__version__}. (ε, δ) = (1, 10⁻⁵), add-remove adjacency (the paper: replace), "
-            f"simulated noise. Folds: {len(settings.folds)} of 10; runs: {settings.runs}, of nigao {max(settings.runs, settings.own_runs)}; doubles a classifier learns from: at most "
-            f"{settings.rows:,}; passes of the networks that judge pictures: {settings.epochs}, the last one counts. "
+            f"Made by `{command}`, version {__version__}. (ε, δ) = (1, 10⁻⁵), add-remove adjacency (the paper: "
+            f"replace), simulated noise. Folds: {len(settings.folds)} of 10; runs: {settings.runs}, of nigao "
+            f"{max(settings.runs, settings.own_runs)}; doubles a classifier learns from: at most {settings.rows:,}; "
+            f"passes of the networks that judge pictures: {settings.epochs}, the last one counts. "
             + (
                 "One fold, and one run of most: differences of a point or two mean nothing. "
                 if settings.name != "full"
                 else ""
             )
-            + f"Credit: {self.credit or 'not run'}. Numbers are judged as the schema codes them, those of real rows too.",
-            "`p3gm`, `ae` and `pgm` take the target as the components of their mixture; `p3gm-joint` trains it along, as the paper "
-            "does. `real` is no method but the people themselves. `vae`, `pgm` and `real` are not private. kage and privbayes see "
-            "numbers in 8 bins. CPU seconds are those of the fit.",
+            + f"Credit: {self.credit or 'not run'}. Numbers are judged as the schema codes them, those of real rows "
+            f"too.",
+            "`p3gm`, `ae` and `pgm` take the target as the components of their mixture; `p3gm-joint` trains it along, "
+            "as the paper does. `real` is no method but the people themselves. `vae`, `pgm` and `real` are not "
+            "private. kage and privbayes see numbers in 8 bins. CPU seconds are those of the fit.",
             f"**How the settings were chosen.** {TUNED}",
         ]
         tables = [d for d in settings.data if d not in IMAGES]

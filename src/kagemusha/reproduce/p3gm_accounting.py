@@ -1,7 +1,8 @@
 """Figure 5: the same three phases accounted in several ways, the paper's among them.
 
-The paper adds Rényi divergences of PCA (2αε_p², for ε_p-DP), of EM (2K + 1 Gaussian releases an iteration) and of training, and
-compares with zCDP for PCA and EM beside a moments bound for training. Ours is PLD over one declared schedule.
+The paper adds Rényi divergences of PCA (2αε_p², for ε_p-DP), of EM (2K + 1 Gaussian releases an iteration) and of
+training, and compares with zCDP for PCA and EM beside a moments bound for training. Ours is PLD over one declared
+schedule.
 """
 
 from __future__ import annotations

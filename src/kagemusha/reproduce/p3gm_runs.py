@@ -34,10 +34,10 @@ COARSE = ("kage", "privbayes")
 COARSE_BINS, MOST_COARSE = 8, 200
 BUDGET = Budget(1.0, 1e-5)
 TUNED = (
-    "The settings of `p3gm` were chosen on test data: its defaults (classes as components, full covariances, the share of EM) were "
-    "picked among seven variants by their scores on MNIST's official test pictures, and among two on ESR. `dp-vae` and `dp-gm` got "
-    "one try each. So P3GM's scores are optimistic, and the comparison flatters it. Its lead over these two comes from its first "
-    "phase, which they do not have."
+    "The settings of `p3gm` were chosen on test data: its defaults (classes as components, full covariances, the share "
+    "of EM) were picked among seven variants by their scores on MNIST's official test pictures, and among two on ESR. "
+    "`dp-vae` and `dp-gm` got one try each. So P3GM's scores are optimistic, and the comparison flatters it. Its lead "
+    "over these two comes from its first phase, which they do not have."
 )
 """What every page with these scores must say."""
 

@@ -90,7 +90,10 @@ class Group:
 
 
 def read_where(text: str, schema: Schema, shapes: Mapping[str, FloatArray] | None = None) -> list[Group]:
-    """What a condition means for this schema, as independent groups of columns; `shapes` say how bins lean (`bins.slopes`)."""
+    """What a condition means for this schema, as independent groups of columns.
+
+    `shapes` say how bins lean (`bins.slopes`).
+    """
     condition = parse_condition(text)
     for name in condition.columns:
         if name not in schema.domain:

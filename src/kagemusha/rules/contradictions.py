@@ -35,7 +35,8 @@ def require_consistent(schema: Schema) -> None:
 def contradiction(schema: Schema) -> tuple[Constraint, ...]:
     """The fewest rules that no row can obey together; empty if there is no contradiction.
 
-    Where there are too many sets of rules to try, none of those named can be left out, but fewer others may clash as well.
+    Where there are too many sets of rules to try, none of those named can be left out, but fewer others may clash as
+    well.
 
     Where the search would take too long, the rules count as consistent: drawing then says what it cannot find.
     """

@@ -1,9 +1,9 @@
 """Partners that nobody wrote down: `city determines country` without a list.
 
-Everybody of a city lives in one country, so the people of a country are those of its cities together. Cell by cell the likeliest partner
-can be wrong where a pair is mostly noise, or was measured in groups; the columns' own counts are far more precise. So partners
-are those for which the model, fitted again around them, has to give up least: cells of the pair as `models.walled` weighs them, and
-counts of the determined column as it weighs those.
+Everybody of a city lives in one country, so the people of a country are those of its cities together. Cell by cell the
+likeliest partner can be wrong where a pair is mostly noise, or was measured in groups; the columns' own counts are far
+more precise. So partners are those for which the model, fitted again around them, has to give up least: cells of the
+pair as `models.walled` weighs them, and counts of the determined column as it weighs those.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kagemusha.schema.constraints import Determines
 from kagemusha.schema.domain import Clique, Domain
 
 COLUMN = 0.2
-"""A column's own counts are trusted more than its part in a pair that a rule contradicts: this share of its deviation."""
+"""A column's own counts are trusted more than its part in a pair that a rule contradicts: this share of its
+deviation."""
 
 SWEEPS = 30
 """How often every key is given its best partner, and its best exchange, before the search ends."""
@@ -68,9 +69,10 @@ def partners(
 def likeliest(table: FloatArray, possible: NDArray[np.bool_]) -> IntArray:
     """One partner (a column) for each key (a row), for which least has to be given up.
 
-    With everybody of key k at partner f(k), cells are off by Σ (T − n)², which is −2·Σ n_k·T[k, f(k)] and a constant, and the column by
-    Σ_p (N_p − Σ n_k over f(k) = p)², in units of its smaller deviation. From the likeliest cells on, keys are moved one by one, and
-    exchanged two by two, as long as that is less; in small tables also from a few other places, since that may end too early.
+    With everybody of key k at partner f(k), cells are off by Σ (T − n)², which is −2·Σ n_k·T[k, f(k)] and a constant,
+    and the column by Σ_p (N_p − Σ n_k over f(k) = p)², in units of its smaller deviation. From the likeliest cells on,
+    keys are moved one by one, and exchanged two by two, as long as that is less; in small tables also from a few other
+    places, since that may end too early.
     """
     keys = table.sum(axis=1)
     gain = np.where(possible, -2.0 * keys[:, None] * table, FORBIDDEN * keys.sum() ** 2)

@@ -26,8 +26,8 @@ def squeeze(
 ) -> dict[str, Span]:
     """A value for each column and row, as a span that holds nothing else.
 
-    Bounds are tightened until they settle, then a column gets a value uniformly between its bounds, and so on. For orders
-    of two columns (x ≤ y + c) tight bounds always leave a solution; for sums of more they may not.
+    Bounds are tightened until they settle, then a column gets a value uniformly between its bounds, and so on. For
+    orders of two columns (x ≤ y + c) tight bounds always leave a solution; for sums of more they may not.
     """
     scales = {n: c.steps for n, c in columns.items()}
     low = {n: spans[n][0].astype(np.float64) for n in columns}

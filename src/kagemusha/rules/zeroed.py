@@ -23,7 +23,8 @@ from kagemusha.rules.zeros_of_rules import walls_of
 from kagemusha.schema import Schema
 
 MOST_CELLS = 1 << 22
-"""A tree with walls has no more cells than this, or than the field had twice over; what does not fit is kept when drawing."""
+"""A tree with walls has no more cells than this, or than the field had twice over; what does not fit is kept when
+drawing."""
 
 STEPS = 300
 

@@ -78,7 +78,10 @@ def _conditions(schema: Schema, rules: Sequence[Constraint]) -> list[StructuralZ
 
 
 def _group(schema: Schema, rules: Sequence[Constraint]) -> Group | None:
-    """The conditions of some rules together; None if they are none, too large, or about columns worked out of others."""
+    """The conditions of some rules together.
+
+    None if they are none, too large, or about columns worked out of others.
+    """
     laws = [rule.law for rule in rules]
     names = {name for rule in rules for name in rule.columns}
     if not all(isinstance(law, Logical) for law in laws) or not all(name in schema.domain for name in names):

@@ -19,4 +19,4 @@ from kagemusha.schema.domain import Domain as Domain
 from kagemusha.schema.fact import Fact as Fact
 from kagemusha.schema.schema import Schema as Schema
 from kagemusha.schema.unit import Unit as Unit
-from kagemusha.schema.weight import Weight as Weight
+from kagemusha.schema.unit import Weight as Weight

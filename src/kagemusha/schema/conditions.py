@@ -1,4 +1,7 @@
-"""Conditions on doubles as people write them: `age > 60 and (sex = 'F' or ward in ('a', 'b')) and bmi is not missing`."""
+"""Conditions on doubles as people write them.
+
+`age > 60 and (sex = 'F' or ward in ('a', 'b')) and bmi is not missing`.
+"""
 
 from __future__ import annotations
 

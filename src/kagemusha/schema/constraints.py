@@ -7,8 +7,9 @@
     total = a + b                                   a column that follows from others, never modelled itself
     city determines country                         one value has one partner; `lines` or `list` say which
 
-A rule is a statement about the world, so it is public and costs nothing. A comparison with a missing value does not hold;
-an order or a sum with one says nothing. A rule marked `guess` was made up from names and kinds: it is not in force.
+A rule is a statement about the world, so it is public and costs nothing. A comparison with a missing value does not
+hold; an order or a sum with one says nothing. A rule marked `guess` was made up from names and kinds: it is not in
+force.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import SchemaError
+from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.schema.conditions import Condition, Listed
 from kagemusha.schema.formulas import Call, Formula, Name, columns_of, linear
 from kagemusha.schema.grammar import Determines as Determines
 from kagemusha.schema.grammar import Order, parse_rule
 from kagemusha.schema.tokens import Unreadable
-from kagemusha.untrusted import StrangeFileError, read_regular
 
 MOST_LIST = 100 << 20
 """Bytes of a file of public values."""
@@ -119,7 +120,8 @@ class Constraint:
         for name in given:
             if name not in cls.FIELDS:
                 raise SchemaError(
-                    f"constraint {given['rule']!r}: there is no field {name!r}; it must be one of {', '.join(cls.FIELDS)}"
+                    f"constraint {given['rule']!r}: there is no field {name!r}; it must be one of "
+                    f"{', '.join(cls.FIELDS)}"
                 )
         file = given.pop("list", None)
         if file is not None:
@@ -185,7 +187,10 @@ def _ordered(said: Order) -> Law:
 
 
 def read_list(name: Any, folder: Path | None, where: str) -> list[list[str]]:
-    """The lines of a CSV file of public values that lies beside the schema file; a first line of names is not expected."""
+    """The lines of a CSV file of public values that lies beside the schema file.
+
+    A first line of names is not expected.
+    """
     if not isinstance(name, str) or not name:
         raise SchemaError(f"{where}: the list must be the name of a file")
     if folder is None:

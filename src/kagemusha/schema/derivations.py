@@ -68,8 +68,8 @@ def check(columns: Mapping[str, Column], found: Mapping[str, Formula], replaced:
             axis = columns[other].axis if other in columns else None
             if axis is None or other in found:
                 raise SchemaError(
-                    f"column {name!r}: its formula uses {other!r}, which must be a column of numbers or dates of the table "
-                    "without a formula of its own"
+                    f"column {name!r}: its formula uses {other!r}, which must be a column of numbers or dates of the "
+                    "table without a formula of its own"
                 )
             if not axis.shows_days:
                 raise SchemaError(f"column {name!r}: its formula uses {other!r}, whose format shows no days")

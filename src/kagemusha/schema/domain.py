@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -12,6 +14,9 @@ from kagemusha.arrays import Codes, IntArray
 
 Clique = tuple[str, ...]
 """Distinct attribute names in domain order; arrays over a clique have one axis per name, in that order."""
+
+LABEL = "label"
+"""The column beside the pixels of pictures."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,10 @@ class Domain:
         return prod(self.shape(clique))
 
     def flat(self, clique: Iterable[str], columns: Sequence[Codes] | Codes) -> IntArray:
-        """The cell of each record in a table over the clique, in C order; `columns` are those of this domain, one after the other."""
+        """The cell of each record in a table over the clique, in C order.
+
+        `columns` are those of this domain, one after the other.
+        """
         cells = np.zeros(len(columns[0]), dtype=np.int64)
         for name in clique:
             cells = cells * self.size(name) + columns[self.axis(name)]
@@ -80,3 +88,21 @@ class Domain:
         """The domain restricted to some attributes, in domain order."""
         kept = self.canonical(names)
         return Domain(kept, self.shape(kept))
+
+    @cached_property
+    def picture_shape(self) -> tuple[int, int, int] | None:
+        """Height, width and channels, if the columns are the pixels of pictures; None otherwise."""
+        names = [name for name in self.names if name != LABEL]
+        found = [re.fullmatch(r"r(\d{1,6})c(\d{1,6})(?:k(\d))?", name) for name in names]
+        if not found or not (last := found[-1]) or not all(found):
+            return None
+        height, width, channels = int(last[1]) + 1, int(last[2]) + 1, int(last[3] or 0) + 1
+        if height * width * channels != len(names) or names != pixel_names(height, width, channels):
+            return None
+        return height, width, channels
+
+
+def pixel_names(height: int, width: int, channels: int = 1) -> list[str]:
+    """Row by row: r0c0, r0c1, …; with three channels r0c0k0, r0c0k1, …."""
+    tail = [""] if channels == 1 else [f"k{k}" for k in range(channels)]
+    return [f"r{r}c{c}{k}" for r in range(height) for c in range(width) for k in tail]

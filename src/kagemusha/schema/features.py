@@ -1,7 +1,8 @@
 """Columns as a few numbers each, their *features*: functions of codes, fixed by the declaration alone.
 
 A labelled column gives its one-hot code, a measured one its place between the bounds (−1 to 1) and, where values may be
-missing or special, a mark for each of these. Sums and products of features over all records are sums over one- and two-way marginals.
+missing or special, a mark for each of these. Sums and products of features over all records are sums over one- and
+two-way marginals.
 """
 
 from __future__ import annotations
@@ -66,12 +67,15 @@ class Features:
 
     @cached_property
     def box(self) -> int:
-        """The squared diagonal of the smallest box around all codes' features and nothing at all, in ones, rounded up."""
+        """The squared diagonal of the smallest box around all codes' features and the origin, rounded up."""
         return int(self.table.shape[1]) if self.labelled else 4 + int(self.table.shape[1]) - 1
 
     @cached_property
     def boundaries(self) -> int:
-        """Edges between codes that a drawn feature may lie on: of every two labels, and where a label's score is cut off."""
+        """Edges between codes that a drawn feature may lie on.
+
+        Of every two labels, and where a label's score is cut off.
+        """
         size, width = self.table.shape
         return int(size * (size + 3) // 2 if self.labelled else size + width)
 

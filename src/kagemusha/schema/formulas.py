@@ -1,7 +1,8 @@
-"""Arithmetic over the columns of one row: `discharge - admission`, `years(birth, visit)`, `weight / (height / 100) ^ 2`.
+"""Arithmetic over the columns of one row.
 
-Dates and datetimes are days since 1970 here, so that their differences are days whatever unit the columns have. A formula
-in which a column stands once can be turned round: from the result and the other columns follows that column.
+`discharge - admission`, `years(birth, visit)`, `weight / (height / 100) ^ 2`. Dates and datetimes are days since 1970
+here, so that their differences are days whatever unit the columns have. A formula in which a column stands once can be
+turned round: from the result and the other columns follows that column.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""The schema of pictures: a column for each pixel, 0 to 255, and the label where there is one. The shape is declared."""
+"""The schema of pictures: a column for each pixel, 0 to 255, and the label where there is one.
+
+The shape is declared.
+"""
 
 from __future__ import annotations
-
-import re
 
 from kagemusha.columns.category import Category
 from kagemusha.columns.integer import Integer
 from kagemusha.errors import UsageError
+from kagemusha.schema.domain import LABEL as LABEL
+from kagemusha.schema.domain import pixel_names
 from kagemusha.schema.schema import Schema
 
 LEVELS = 256
-LABEL = "label"
 MOST_PIXELS = 100_000
 
 
@@ -26,21 +28,6 @@ def image_schema(height: int, width: int, *, classes: int = 0, channels: int = 1
     return Schema([*pixels, *labels])
 
 
-def pixel_names(height: int, width: int, channels: int = 1) -> list[str]:
-    """Row by row: r0c0, r0c1, …; with three channels r0c0k0, r0c0k1, …."""
-    tail = [""] if channels == 1 else [f"k{k}" for k in range(channels)]
-    return [f"r{r}c{c}{k}" for r in range(height) for c in range(width) for k in tail]
-
-
 def image_shape(schema: Schema) -> tuple[int, int, int] | None:
     """Height, width and channels, if the schema is one of pictures; None otherwise."""
-    names = [name for name in schema.domain.names if name != LABEL]
-    found = [re.fullmatch(r"r(\d{1,6})c(\d{1,6})(?:k(\d))?", name) for name in names]
-    if not found or not all(found):
-        return None
-    last = found[-1]
-    assert last is not None
-    height, width, channels = int(last[1]) + 1, int(last[2]) + 1, int(last[3] or 0) + 1
-    if height * width * channels != len(names) or names != pixel_names(height, width, channels):
-        return None
-    return height, width, channels
+    return schema.domain.picture_shape

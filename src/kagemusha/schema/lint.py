@@ -23,7 +23,10 @@ _HEADLESS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark. `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality, `note` explains."""
+    """One remark.
+
+    `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality, `note` explains.
+    """
 
     column: str
     level: Literal["derived", "open", "warning", "note"]
@@ -84,7 +87,8 @@ def _unit_findings(schema: Schema) -> list[Finding]:
     if column is None:
         return []
     text = (
-        "it seems to tell persons apart, and no [unit] is declared: the promise is then about single rows. If a person may "
+        "it seems to tell persons apart, and no [unit] is declared: the promise is then about single rows. If a "
+        "person may "
         'have several, add [unit] with column = "{}" and max_rows; if not, nothing is to be done'
     )
     return [Finding(column, "warning", text.format(column))]
@@ -112,9 +116,9 @@ def _weight_findings(schema: Schema) -> list[Finding]:
         Finding(
             name,
             "note",
-            f"it is the survey weight: a record stands for up to {column.high:,.6g} people of the population, and larger weights count as "
-            "that. Weighted counts get noise for that bound, so a lower one, of trimmed weights, makes them better. Protected is who "
-            "is in the sample and what they said, not the population",
+            f"it is the survey weight: a record stands for up to {column.high:,.6g} people of the population, and "
+            "larger weights count as that. Weighted counts get noise for that bound, so a lower one, of trimmed "
+            "weights, makes them better. Protected is who is in the sample and what they said, not the population",
         )
     ]
     middles = steps.values[: column.ordinary]
@@ -126,7 +130,8 @@ def _weight_findings(schema: Schema) -> list[Finding]:
     ]
     if coarse and max(coarse) > COARSE_WEIGHT * max(float(middles.max()), 1e-12) and column.ordinary < MANY_BINS:
         text = (
-            f"a weight is summed as the middle of its bin, and the widest bin is {max(coarse):,.4g} of {column.high:,.6g}: more bins, "
+            f"a weight is summed as the middle of its bin, and the widest bin is {max(coarse):,.4g} of "
+            f"{column.high:,.6g}: more bins, "
             'scale = "log" or values = […] keep totals truer'
         )
         found.append(Finding(name, "warning", text))
@@ -138,8 +143,8 @@ NOT_DECLARED = "not declared: "
 """What findings of one level begin with; `check` says it once."""
 
 DERIVED = (
-    "While a field is listed under `derived` the release is not private end to end: write what is publicly known instead, "
-    "and remove the field from `derived` (`kagemusha schema edit` asks for one after the other)"
+    "While a field is listed under `derived` the release is not private end to end: write what is publicly known "
+    "instead, and remove the field from `derived` (`kagemusha schema edit` asks for one after the other)"
 )
 OPEN = "What is not declared: declare it, or give private discovery a share of the budget (`synth --discover 0.05`)"
 """What `check` says once, below the columns concerned."""
@@ -150,7 +155,10 @@ def _derived_text(fields: tuple[str, ...]) -> str:
 
 
 def _order_texts(schema: Schema) -> list[Finding]:
-    """Orders of dates that no difference explains: doubles obey, but how far apart the dates are is lost in the bins."""
+    """Orders of dates that no difference explains.
+
+    Doubles obey, but how far apart the dates are is lost in the bins.
+    """
     found = []
     for rule in schema.constraints:
         law = rule.law
@@ -160,7 +168,8 @@ def _order_texts(schema: Schema) -> list[Finding]:
         columns = (schema[first], schema[second])
         if all((a := c.axis) is not None and a.sort == "moment" and c.name in schema.domain for c in columns):
             text = (
-                f"doubles will obey {rule.rule!r}, but how far apart the two are is known to a bin only: declare a column "
+                f"doubles will obey {rule.rule!r}, but how far apart the two are is known to a bin only: declare a "
+                f"column "
                 f'with formula = "{second} - {first}" and replaces = "{second}" to keep their difference'
             )
             found.append(Finding(second, "warning", text))

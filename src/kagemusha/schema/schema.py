@@ -16,16 +16,14 @@ from kagemusha.columns import Column, Measured, Modelled
 from kagemusha.columns.column import shown
 from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
-from kagemusha.files import write_whole
+from kagemusha.files import StrangeFileError, read_regular, write_whole
 from kagemusha.schema import derivations, toml
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.formulas import Formula
-from kagemusha.schema.reading import VERSION, check_version, constraints_of, target_of, with_list
-from kagemusha.schema.unit import EACH_ROW, Unit
-from kagemusha.schema.weight import Weight, WeightSteps, weight_steps
-from kagemusha.untrusted import StrangeFileError, read_regular
+from kagemusha.schema.toml import VERSION, check_version, constraints_of, target_of, with_list
+from kagemusha.schema.unit import EACH_ROW, Unit, Weight, WeightSteps, weight_steps
 
 
 @dataclass(frozen=True)
@@ -77,12 +75,12 @@ class Schema:
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
-        """The columns that are worked out of others, and how: by their own formula, or by a rule such as total = a + b."""
+        """The columns that are worked out of others, and how: by a formula, or a rule such as total = a + b."""
         return derivations.formulas(self.columns, self.constraints)
 
     @cached_property
     def working_order(self) -> tuple[tuple[str, str], ...]:
-        """What doubles are completed with, in an order in which it can be worked out: (column, column of its formula)."""
+        """What completes doubles, in an order in which it can be worked out: (column, column of its formula)."""
         return derivations.working_order(self.formulas, self.replaced)
 
     @cached_property

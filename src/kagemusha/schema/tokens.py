@@ -15,7 +15,7 @@ IN_CONDITIONS = re.compile(
 IN_SUMS = re.compile(
     rf"""\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)) | (?P<word>[^\W\d][\w.]*) | {_SAME})""", re.VERBOSE
 )
-"""In a condition a hyphen belongs to the name or number that it touches, in a sum it is a minus; the rest is the same."""
+"""In a condition a hyphen belongs to the name or number it touches, in a sum it is a minus; the rest is the same."""
 
 _SYNONYMS = {"&": "and", "&&": "and", "|": "or", "||": "or", "==": "=", "<>": "!=", "null": "missing"}
 """How SQL and programmers write some words and signs."""
@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
     @property
     def said(self) -> str:
-        """A word in small letters or a sign, as the grammar spells it; nothing for names in quotes, texts and numbers."""
+        """A word in small letters or a sign, as the grammar spells it; empty for quoted names, texts and numbers."""
         said = self.text.lower() if self.kind in ("word", "sign") else ""
         return _SYNONYMS.get(said, said)
 

@@ -2,10 +2,11 @@
 
 The rule is public and looks at nobody else: of the rows that share a value of the unit's column, those stay whose MD5
 digest of (person, codes of the row) comes first in the alphabet. Rows with equal codes are the same to every
-query, so it does not matter which of them stays. The choice is as good as random, needs no state, and is the same in every
-pass and in every container. Rows without a person belong to nobody and are left out. So are numbers of 2⁵³ and more: a table
-that turned whole numbers into floats, because of one gap somewhere, would already have mixed such persons up; such
-identifiers are texts. Whose a row is comes from the scan that its codes come from: a second scan may have another order.
+query, so it does not matter which of them stays. The choice is as good as random, needs no state, and is the same in
+every pass and in every container. Rows without a person belong to nobody and are left out. So are numbers of 2⁵³ and
+more: a table that turned whole numbers into floats, because of one gap somewhere, would already have mixed such persons
+up; such identifiers are texts. Whose a row is comes from the scan that its codes come from: a second scan may have
+another order.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ FLOATED = re.compile(r"(?:0|-?[1-9][0-9]*)\.0")
 def person_text(value: Plain) -> str | None:
     """The name of the person a plain value stands for; None if it stands for nobody.
 
-    Texts are names letter by letter, but for the `.0` that a column of floats puts behind whole numbers: 1e3 is not 1000, and
-    007 is not 7. Numbers and moments are named by what they say, in whatever type they come.
+    Texts are names letter by letter, but for the `.0` that a column of floats puts behind whole numbers: 1e3 is not
+    1000, and 007 is not 7. Numbers and moments are named by what they say, in whatever type they come.
     """
     if isinstance(value, str):
         if value in GAPS or value == UNREADABLE:

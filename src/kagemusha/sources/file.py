@@ -1,4 +1,7 @@
-"""CSV and Parquet files, and tables of a DuckDB database: encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole."""
+"""CSV and Parquet files, and tables of a DuckDB database.
+
+Encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,14 @@ from kagemusha.columns.cells import Cells
 from kagemusha.columns.parse import TextReader
 from kagemusha.columns.pushed import plain_of
 from kagemusha.columns.values import Plain
-from kagemusha.encoding.derived import formula_codes, formula_inputs
-from kagemusha.encoding.frames import check_names
+from kagemusha.encoding.frames import check_names, formula_codes, formula_inputs
 from kagemusha.encoding.sql import WHOSE, Query, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
-from kagemusha.sources.engine import shielded
-from kagemusha.sources.lake import RawTable, full_name, open_files
+from kagemusha.sources.header import shielded
+from kagemusha.sources.lake import RawTable, full_name, identity_of, open_files
 from kagemusha.sources.protocol import Source, joined
-from kagemusha.sources.same_rows import identity_of
 from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000
@@ -102,7 +103,10 @@ class FileSource(Source):
         return whole, np.arange(len(whole[0])) if self._persons is None else self._persons
 
     def cells_of(self, columns: Sequence[Modelled]) -> Iterator[tuple[dict[str, Cells], list[Plain]]]:
-        """The values of some columns as rules see them, and whose each row is; every row, however many of a person there are."""
+        """The values of some columns as rules see them, and whose each row is.
+
+        Every row, however many of a person there are.
+        """
         names = [c.name for c in columns]
         for file in self._files:
             query = self._query(file, columns)

@@ -1,15 +1,15 @@
 """Pictures as wide tables: a column for each pixel, 0 to 255, and the label where there is one.
 
-The shape is declared, never taken from what one picture happens to be: `kagemusha schema images 28 28 --classes 10` writes the
-schema. No pictures are an empty table. In a folder, a picture that cannot be read as one of that shape is a record all the
-same, a black one, as a cell that cannot be read is a missing value: whether there is such a one must not show.
+The shape is declared, never taken from what one picture happens to be: `kagemusha schema images 28 28 --classes 10`
+writes the schema. No pictures are an empty table. In a folder, a picture that cannot be read as one of that shape is a
+record all the same, a black one, as a cell that cannot be read is a missing value: whether there is such a one must not
+show.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +22,13 @@ from kagemusha.schema.images import LABEL, image_shape
 from kagemusha.sources.codes import CodesSource
 from kagemusha.sources.picture_file import picture_of
 from kagemusha.sources.zipped import StrangeArrays, arrays_of
-from kagemusha.urls import scheme_of
-
-
-def is_images(path: Path) -> bool:
-    """Whether a path is one of pictures: an .npz file, or a folder."""
-    return path.suffix.lower() == ".npz" or path.is_dir()
-
-
-def holds_pictures(table: Any) -> bool:
-    """Whether something that may be a path is one of pictures."""
-    return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
 def open_images(path: Path, schema: Schema) -> CodesSource:
     """The pictures of an .npz file (arrays x and y, or x_train and y_train) or of a folder of PNG files.
 
-    In a folder, the label of a picture is the name of the folder inside it that it lies in. Errors name no picture's content.
+    In a folder, the label of a picture is the name of the folder inside it that it lies in. Errors name no picture's
+    content.
     """
     shape = image_shape(schema)
     if shape is None:

@@ -1,7 +1,7 @@
 """A private table judged by the rules of its schema, row by row: which rows break which rule, counted as any table is.
 
-Rules speak of values, not of codes (two dates in the same bin may be in the wrong order), so the table is read value by value,
-some rows at a time; what is kept is a truth value for each rule.
+Rules speak of values, not of codes (two dates in the same bin may be in the wrong order), so the table is read value by
+value, some rows at a time; what is kept is a truth value for each rule.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class JudgedSource(Source):
         found = located(where, table=table)
         if isinstance(found, SqlTable):
             raise SchemaError(
-                f"rules are judged by values, which {found.dialect.name} does not do for us: write the table to a Parquet file, "
-                "and check that"
+                f"rules are judged by values, which {found.dialect.name} does not do for us: write the table to a "
+                "Parquet file, and check that"
             )
         self._declared, self._schema = schema, judged_schema(schema)
         self._file = FileSource(found, schema) if is_file_like(found) else None

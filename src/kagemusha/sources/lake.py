@@ -1,4 +1,11 @@
-"""Files that are one table together (`folder/*.parquet`), and tables inside a DuckDB database file."""
+"""Files that are one table together (`folder/*.parquet`), tables of a DuckDB file, and how to know them again.
+
+The digest of rows forgets how they are written down: their order, line ends, and whether a file is CSV or Parquet.
+Every cell becomes a text that stands for its value: numbers as the double nearest to them, moments as timestamps, other
+texts without case and blanks at their ends; what is missing, as nothing. No schema has a say in it. A row is the MD5 of
+its cells in the order of their columns' names, and rows are summed up modulo 2⁶⁴ and by exclusive or. The ledger
+compares it, and keeps it to itself.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +19,13 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from kagemusha.columns.parse import quote
-from kagemusha.columns.stored import Stored
+from kagemusha.columns.stored import MOMENTS, Stored
+from kagemusha.encoding.sql import DUCK
 from kagemusha.errors import DataError, UsageError
-from kagemusha.sources.engine import connect, shielded
-from kagemusha.sources.header import stored_as
+from kagemusha.files import database_file
+from kagemusha.identity import Identity
+from kagemusha.sources.header import connect, shielded, stored_as
 from kagemusha.sources.rawfile import file_stamp, open_file
-from kagemusha.urls import database_file
 
 MOST_FILES = 100_000
 
@@ -85,7 +93,10 @@ def open_files(path: str | PathLike[str]) -> list[RawTable]:
 
 
 def full_name(given: str | PathLike[str] | RawTable) -> str:
-    """What a table is known by everywhere: the full path of its file or pattern; inside a database with its own name."""
+    """What a table is known by everywhere: the full path of its file or pattern.
+
+    Inside a database with its own name.
+    """
     if isinstance(given, str | PathLike):
         return str(Path(given).absolute() if is_pattern(given) else Path(given).resolve())
     place = ".".join(getattr(given, "place", ()))
@@ -139,7 +150,11 @@ def open_duckdb(url: str, table: str | None) -> DuckTable:
     """The table of `duckdb:///path/to/file.db` (three strokes: from here; four: from the root)."""
     path = database_file(url)
     stamp = file_stamp(path)
-    query = "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != 'main', 1, 2"
+    query = (
+        "SELECT schema_name, table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name "
+        "AS table_name FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal ORDER BY schema_name != "
+        "'main', 1, 2"
+    )
     with connect() as connection:
         shielded(path, lambda: _attach(connection, path))
         known = shielded(path, lambda: connection.execute(query).fetchall())
@@ -161,3 +176,39 @@ def _attach(connection: Any, path: Path) -> None:
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def identity_of(files: Sequence[RawTable]) -> Identity:
+    """By what a ledger knows files again: their bytes, and the rows in them."""
+    return Identity(fingerprint_of(files), (same_rows(files),))
+
+
+def same_rows(files: Sequence[RawTable]) -> str:
+    """The digest of all rows of all files, in one pass over each."""
+    rows, total, parity = 0, 0, 0
+    for file in files:
+        order = sorted(range(len(file.names)), key=lambda at: file.names[at])
+        cells = ", ".join(_text_of(file.stored[at], file.source(at)) for at in order)
+        row = f"md5_number_lower(concat_ws(chr(31), {cells}))"
+        with file.reading() as (connection, scan):
+            query = (
+                f"SELECT count(*), coalesce(sum(r), 0), coalesce(bit_xor(r), 0) FROM (SELECT {row} AS r FROM {scan})"
+            )
+            found = _one_row(file, connection, query)
+        rows, total, parity = rows + int(found[0]), (total + int(found[1])) % 2**64, parity ^ int(found[2])
+    return hashlib.sha256(repr((sorted(files[0].names), rows, total, parity)).encode()).hexdigest()
+
+
+def _one_row(file: RawTable, connection: Any, query: str) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = shielded(file.path, lambda: connection.execute(query).fetchone())
+    return found
+
+
+def _text_of(stored: Stored, source: str) -> str:
+    """The text that stands for a cell; never NULL, for `concat_ws` would leave that out."""
+    if stored in MOMENTS:
+        return f"coalesce(CAST(TRY(make_timestamp({DUCK.raw(source, stored)})) AS VARCHAR), '')"
+    text = f"CAST({source} AS VARCHAR)"
+    moment = f"CAST(TRY_CAST({text} AS TIMESTAMP) AS VARCHAR)"
+    number = f"nullif(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), 'nan')"
+    return f"coalesce({number}, {moment}, lower(trim({text})), '')"

@@ -1,20 +1,23 @@
-"""One way in: whatever holds the table, `open_source` makes a `Source` of it."""
+"""One way in: whatever holds a table, `open_any` opens it; `open_source` if the schema leaves nothing open."""
 
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from kagemusha.errors import UsageError
+from kagemusha.errors import SchemaError, UsageError
+from kagemusha.files import address_shown, holds_pictures, is_postgres, scheme_of
 from kagemusha.schema import Schema
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource
+from kagemusha.sources.images import open_images
 from kagemusha.sources.lake import DuckTable, open_duckdb
+from kagemusha.sources.open_table import OpenFile, OpenFrame, OpenSql, OpenTable
 from kagemusha.sources.protocol import Source
 from kagemusha.sources.spark import SparkTable, is_spark_frame, spark_table
 from kagemusha.sources.sql import SqlSource
 from kagemusha.sources.sqltable import SqlTable
-from kagemusha.urls import is_postgres, scheme_of, shown
 
 
 def open_source(
@@ -22,12 +25,13 @@ def open_source(
 ) -> Source:
     """A source for whatever holds a table.
 
-    `where` is a frame (pandas, polars, pyarrow, pyspark), a path (CSV or Parquet, also a pattern: `folder/*.parquet`), or an
-    address: `postgresql://user@host/database`, `duckdb:///file.db`, `spark://` (the session that is there), each with the name
-    of its `table`. `timeout` is how many seconds one statement of PostgreSQL may take. `schema` may be the path of its file.
+    `where` is a frame (pandas, polars, pyarrow, pyspark), a path (CSV or Parquet, also a pattern: `folder/*.parquet`),
+    or an address: `postgresql://user@host/database`, `duckdb:///file.db`, `spark://` (the session that is there), each
+    with the name of its `table`. `timeout` is how many seconds one statement of PostgreSQL may take. `schema` may be
+    the path of its file.
 
-    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither shows a value
-    of the table, nor a password.
+    Raises `SchemaError` where schema and table do not fit, `DataError` where the table cannot be read; neither shows a
+    value of the table, nor a password.
     """
     if isinstance(schema, str | PathLike):
         schema = Schema.load(schema)
@@ -67,7 +71,29 @@ def located(where: Any, *, table: str | None = None, timeout: float | None = Non
     if scheme == "spark":
         return spark_table(table)
     if scheme is not None:
-        raise UsageError(f"{shown(where)}: a table is a file, or in postgresql://…, duckdb:///… or spark://")
+        raise UsageError(f"{address_shown(where)}: a table is a file, or in postgresql://…, duckdb:///… or spark://")
     if table is not None:
         raise UsageError("table=… (--table) is for databases: a file or frame is one table")
     return where
+
+
+def open_any(where: Any, schema: Schema | None, **place: Any) -> Source | OpenTable:
+    """Whatever holds a table, behind its schema; pictures too, and a table whose schema leaves facts open.
+
+    A source is one already.
+    """
+    if isinstance(where, Source | OpenTable):
+        return where
+    if schema is None:
+        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
+    if holds_pictures(where):
+        return open_images(Path(where), schema)
+    return open_table(where, schema, **place) if schema.open_facts() else open_source(where, schema, **place)
+
+
+def open_table(where: Any, schema: Schema, **place: Any) -> OpenTable:
+    """A table whose schema leaves facts open; `place` and what is raised are as in `open_source`."""
+    found = located(where, **place)
+    if isinstance(found, SqlTable):
+        return OpenSql(found, schema)
+    return OpenFile(found, schema) if is_file_like(found) else OpenFrame(found, schema)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,14 @@ from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import check_names, column_values, open_frame
 from kagemusha.encoding.sql import DUCK
-from kagemusha.errors import SchemaError
 from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded
-from kagemusha.sources.engine import shielded
 from kagemusha.sources.file import FileSource
 from kagemusha.sources.frame import FrameSource, unit_values
-from kagemusha.sources.images import holds_pictures, open_images
-from kagemusha.sources.lake import RawTable, full_name, open_files
-from kagemusha.sources.open import is_file_like, located, open_source
+from kagemusha.sources.header import shielded
+from kagemusha.sources.lake import RawTable, full_name, identity_of, open_files
 from kagemusha.sources.protocol import Source
-from kagemusha.sources.same_rows import identity_of
 from kagemusha.sources.sql import SqlSource
 from kagemusha.sources.sqltable import SqlTable
 
@@ -219,22 +214,3 @@ class OpenSql(OpenTable):
     def with_schema(self, schema: Schema) -> Source:
         """The same table, in the same state, behind a closed schema."""
         return SqlSource(self._table, schema)
-
-
-def open_any(where: Any, schema: Schema | None, **place: Any) -> Source | OpenTable:
-    """Whatever holds a table, behind its schema; pictures too, and a table whose schema leaves facts open. A source is one already."""
-    if isinstance(where, Source | OpenTable):
-        return where
-    if schema is None:
-        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
-    if holds_pictures(where):
-        return open_images(Path(where), schema)
-    return open_table(where, schema, **place) if schema.open_facts() else open_source(where, schema, **place)
-
-
-def open_table(where: Any, schema: Schema, **place: Any) -> OpenTable:
-    """A table whose schema leaves facts open; `place` and what is raised are as in `open_source`."""
-    found = located(where, **place)
-    if isinstance(found, SqlTable):
-        return OpenSql(found, schema)
-    return OpenFile(found, schema) if is_file_like(found) else OpenFrame(found, schema)

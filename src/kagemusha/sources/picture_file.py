@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.untrusted import StrangeFileError, read_regular
+from kagemusha.files import StrangeFileError, read_regular
 
 _HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _BESIDE = 1 << 20

@@ -1,7 +1,7 @@
 """A table of a PostgreSQL database: one read-only transaction with one snapshot, for as long as the source lives.
 
-Every answer is about the rows that were there when the table was opened, however it grows meanwhile. A lock keeps its columns as they
-are. A connection that is lost takes the snapshot with it, so it is not made anew: that is an error.
+Every answer is about the rows that were there when the table was opened, however it grows meanwhile. A lock keeps its
+columns as they are. A connection that is lost takes the snapshot with it, so it is not made anew: that is an error.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, ClassVar, TypeVar
 from kagemusha.columns.dialects import PostgresDialect
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError, UsageError
+from kagemusha.files import LOGIN, address_shown, refused_login
 from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
-from kagemusha.urls import LOGIN, refused_login, shown
 
 Result = TypeVar("Result")
 
@@ -36,8 +36,10 @@ _SESSION = (
 """What the meaning of our SQL rests on; and one machine's memory and time well spent."""
 
 _STORED: dict[int, Stored] = {
-    16: "boolean", 17: "binary", 18: "text", 19: "text", 20: "integer", 21: "integer", 23: "integer", 25: "text", 700: "float",
-    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned", 1186: "interval", 1700: "decimal",
+    16: "boolean", 17: "binary", 18: "text", 19: "text", 20: "integer", 21: "integer", 23: "integer", 25: "text",
+    700: "float",
+    701: "float", 1042: "text", 1043: "text", 1082: "date", 1083: "text", 1114: "timestamp", 1184: "zoned",
+    1186: "interval", 1700: "decimal",
     2950: "text",
 }  # fmt: skip
 """The numbers of PostgreSQL's own types."""
@@ -65,7 +67,7 @@ class PostgresTable(SqlTable):
             import sqlalchemy as sa
         except ImportError:
             raise UsageError("reading PostgreSQL needs SQLAlchemy and psycopg: pip install 'kagemusha[sql]'") from None
-        self._shown = shown(url)
+        self._shown = address_shown(url)
         self.name = self._shown
         self._lost = self._closed = False
         self._link: Any = None
@@ -115,7 +117,10 @@ class PostgresTable(SqlTable):
     def fingerprint(self, columns: Sequence[int]) -> str | None:
         """A sum of the hashes of all rows, in one scan."""
         row = ", ".join(f"c{at}" for at in columns)
-        query = f"SELECT count(*), sum(hashtextextended(ROW({row})::text, 0)::numeric), sum(hashtextextended(ROW({row})::text, 1)::numeric) FROM {self.scan}"
+        query = (
+            f"SELECT count(*), sum(hashtextextended(ROW({row})::text, 0)::numeric), "
+            f"sum(hashtextextended(ROW({row})::text, 1)::numeric) FROM {self.scan}"
+        )
         told = [self.names[at] for at in columns]
         return hashlib.sha256(repr((told, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
 
@@ -125,20 +130,24 @@ class PostgresTable(SqlTable):
         return self._known_as
 
     def identity(self, columns: Sequence[int]) -> Identity | None:
-        """A digest of the rows, and the numbers of server, database and table, which outlast new rows and a new name."""
+        """A digest of the rows, and the numbers of server, database and table, which outlast new rows and names."""
         found = super().identity(columns)
         return found and Identity(found.state, (self._numbers,) if self._numbers else ())
 
     def _who(self, place: tuple[str, str]) -> tuple[str | None, str | None]:
-        """What the server says of itself: a name for the ledger, and a digest of the numbers that stand for the table."""
+        """What the server says of itself.
+
+        A name for the ledger, and a digest of the numbers that stand for the table.
+        """
         allowed = "SELECT has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
         if not self.rows(allowed)[0][0]:
             return None, None
         schema, name = map(self.dialect.literal, place)
         query = (
-            "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system()), d.oid::bigint, d.datname, c.oid::bigint "
-            "FROM pg_catalog.pg_database d, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-            f"WHERE d.datname = current_database() AND n.nspname = {schema} AND c.relname = {name}"
+            "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system()), d.oid::bigint, d.datname, "
+            "c.oid::bigint FROM pg_catalog.pg_database d, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON "
+            f"n.oid = c.relnamespace WHERE d.datname = current_database() AND n.nspname = {schema} AND c.relname = "
+            f"{name}"
         )
         system, database, called, table = self.rows(query)[0]
         numbers = hashlib.sha256(f"postgresql {system} {database} {table}".encode()).hexdigest()
@@ -159,7 +168,10 @@ class PostgresTable(SqlTable):
             "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') "
         )
         if table is None:
-            others = "AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%' ORDER BY 1, 2 LIMIT 9"
+            others = (
+                "AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%' "
+                "ORDER BY 1, 2 LIMIT 9"
+            )
             names = [f"{schema}.{name}" for schema, name, _ in self.rows(lookup + others)]
             known = f"; there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else ""
             raise UsageError(f"{self._shown}: say which table is meant, with table=… (--table …){known}")
@@ -211,8 +223,8 @@ class PostgresTable(SqlTable):
 
 
 LOST = (
-    "the connection was lost, and with it the one state of the table that all answers must speak of. What was paid for is in the "
-    "ledger: the same command goes on from what was answered"
+    "the connection was lost, and with it the one state of the table that all answers must speak of. What was paid for "
+    "is in the ledger: the same command goes on from what was answered"
 )
 
 

@@ -19,8 +19,8 @@ from kagemusha.schema import Clique, Domain, Schema
 class Source(ABC):
     """A private table behind its schema. Every answer is exact and private; only the Curator may ask.
 
-    Batches may be cut anywhere and rows may come in another order at every pass, so nothing may depend on either. Whose a row is
-    must come from the very scan that its codes come from.
+    Batches may be cut anywhere and rows may come in another order at every pass, so nothing may depend on either. Whose
+    a row is must come from the very scan that its codes come from.
     """
 
     stays_put: ClassVar[bool] = False

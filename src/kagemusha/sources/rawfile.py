@@ -14,13 +14,13 @@ from typing import IO, Any, Literal
 
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
-from kagemusha.sources.engine import connect, parquet_reader, pattern, shielded
-from kagemusha.sources.header import csv_header, open_bytes, parquet_header
+from kagemusha.files import odd_kind
+from kagemusha.sources.header import connect, csv_header, open_bytes, parquet_header, parquet_reader, pattern, shielded
 from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
-from kagemusha.untrusted import odd_kind
 
 LONGEST = 32 << 20
-"""Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is (docs/trust.md)."""
+"""Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is
+(docs/trust.md)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class RawFile:
         return (
             f"read_csv({pattern(path)}, columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = '{self.delimiter}', quote = '\"', escape = '\"', nullstr = '\x01\x02\x03', strict_mode = true, "
-            f"max_line_size = {LONGEST}, buffer_size = {2 * LONGEST}, ignore_errors = false, null_padding = false, parallel = {str(parallel).lower()})"
+            f"max_line_size = {LONGEST}, buffer_size = {2 * LONGEST}, ignore_errors = false, null_padding = false, "
+            f"parallel = {str(parallel).lower()})"
         )
 
 
@@ -156,7 +157,7 @@ def _write(copy: IO[bytes], blocks: Iterator[bytes], delimiter: str, loose: bool
 
 
 def _by_arrow(path: Path, stored: Sequence[Stored]) -> Any:
-    """The file as pyarrow reads it, with what DuckDB takes for numbers (durations) or stumbles over (milliseconds too far away)."""
+    """The file as pyarrow reads it, with what DuckDB takes for numbers (durations) or fails on (far milliseconds)."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds

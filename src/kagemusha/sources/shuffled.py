@@ -1,6 +1,7 @@
-"""A table that comes in another order, cut into other batches, at every pass: as views, clusters and servers may give theirs.
+"""A table that comes in another order, cut into other batches, at every pass.
 
-Nothing may come out differently for it. Contracts and audits read through it, so that whatever trusts an order or a cut is seen.
+As views, clusters and servers may give theirs. Nothing may come out differently for it. Contracts and audits read
+through it, so that whatever trusts an order or a cut is seen.
 """
 
 from __future__ import annotations

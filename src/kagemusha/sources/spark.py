@@ -1,7 +1,7 @@
 """A table that Spark reads: a DataFrame, or the name of a table. What is asked runs on the cluster, as SQL.
 
-The codes are made in the first job and kept on the executors' disks, so that every later job counts the same rows. A timestamp
-is a moment in UTC here, as Spark stores it; one without a zone stays without one.
+The codes are made in the first job and kept on the executors' disks, so that every later job counts the same rows. A
+timestamp is a moment in UTC here, as Spark stores it; one without a zone stays without one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 Result = TypeVar("Result")
 
 _STORED: dict[str, Stored] = {
-    "string": "text", "binary": "binary", "byte": "integer", "short": "integer", "integer": "integer", "long": "integer",
-    "float": "float", "double": "float", "boolean": "boolean", "date": "date", "timestamp": "zoned", "timestamp_ntz": "timestamp",
+    "string": "text", "binary": "binary", "byte": "integer", "short": "integer", "integer": "integer",
+    "long": "integer",
+    "float": "float", "double": "float", "boolean": "boolean", "date": "date", "timestamp": "zoned",
+    "timestamp_ntz": "timestamp",
     "array": "nested", "map": "nested", "struct": "nested", "variant": "nested", "void": "text",
     "time": "text", "daytimeinterval": "interval",
 }  # fmt: skip

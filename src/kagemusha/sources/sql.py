@@ -40,8 +40,8 @@ class SqlSource(Source):
         for column in schema.modelled:
             if column.name in schema.formulas:
                 raise SchemaError(
-                    f"column {column.name!r} is worked out by a formula, which {table.dialect.name} does not do for us: make a "
-                    "view that holds it, and read that"
+                    f"column {column.name!r} is worked out by a formula, which {table.dialect.name} does not do for "
+                    "us: make a view that holds it, and read that"
                 )
         places = {name: at for at, name in enumerate(table.names)}
         self._at = [places[column.name] for column in schema.modelled]
@@ -72,7 +72,10 @@ class SqlSource(Source):
         self.close()
 
     def close(self) -> None:
-        """Let go of the table: its state, its locks and what the engine kept for us. Questions after this are refused."""
+        """Let go of the table: its state, its locks and what the engine kept for us.
+
+        Questions after this are refused.
+        """
         self._table.close()
 
     def __repr__(self) -> str:
@@ -229,7 +232,10 @@ class SqlSource(Source):
         return kept
 
     def _as_they_are(self, which: str, at: Sequence[int]) -> Iterator[tuple[list[Codes], list[list[Plain]]]]:
-        """Rows brought over as they are, encoded here; and the plain values of what stands behind the modelled columns."""
+        """Rows brought over as they are, encoded here.
+
+        And the plain values of what stands behind the modelled columns.
+        """
         stored = [self._table.stored[i] for i in at]
         fields = ", ".join(
             f"{self._table.dialect.raw(f'c{i}', kind)} AS r{n}"

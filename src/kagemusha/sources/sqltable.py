@@ -50,7 +50,10 @@ class SqlTable(ABC):
 
     @property
     def known_as(self) -> str | None:
-        """What a ledger calls the table; None where nothing but the address is known, of which there are many for one table."""
+        """What a ledger calls the table.
+
+        None where nothing but the address is known, of which there are many for one table.
+        """
         return self.name
 
     def identity(self, columns: Sequence[int]) -> Identity | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.untrusted import StrangeFileError, open_regular
+from kagemusha.files import StrangeFileError, open_regular
 
 FREE, TIMES = 256 << 20, 64
 """A file may unpack to so many bytes, and so many times its own size more."""

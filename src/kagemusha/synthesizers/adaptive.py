@@ -14,8 +14,7 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, workload_of
-from kagemusha.synthesizers.noise_cost import noise_of_pairs
+from kagemusha.synthesizers.candidates import Candidates, WorkloadLike, noise_of_pairs, workload_of
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 MEASURE, SELECT = 0.9, 0.1
@@ -31,8 +30,8 @@ FEWEST = 60.0
 """Passes of a round, however large its model."""
 
 WIDE = 32
-"""Tables of more columns get a junction tree that is smaller in proportion: what a round expects of all pairs takes as many products
-as the tree has cells, times the codes of all columns."""
+"""Tables of more columns get a junction tree that is smaller in proportion: what a round expects of all pairs takes as
+many products as the tree has cells, times the codes of all columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +134,8 @@ class Adaptive(Synthesizer):
         if not measured:
             return MarkovField.build(domain, rows or 1, {}, max_cells=self.max_cells(domain))
         passes = ROUND_WORK / tree_cells(domain, [m.clique for m in measured])
-        # close to the minimum where that is cheap: a round that stopped short of it would seem to have moved little, and
-        # anneal too soon
+        # close to the minimum where that is cheap: a round that stopped short of it would seem to have moved little,
+        # and anneal too soon
         return self._fitted(curator, measured, before, max(FEWEST, passes), tolerance=1e-3 if passes > 400 else 0.01)
 
     def last_fit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField) -> MarkovField:
@@ -162,7 +161,8 @@ class Adaptive(Synthesizer):
             warm_start=before,
             max_cells=self.max_cells(curator.domain),
             max_steps=int(min(4000.0, passes)),
-            # AIM is the least-squares fit; stopping before it (at the least estimated risk) helps on Adult, hurts on Bank
+            # AIM is the least-squares fit; stopping before it (at the least estimated risk) helps on Adult, hurts on
+            # Bank
             stop_at_least_risk=False,
             tolerance=tolerance,
             power=self.power,
@@ -170,7 +170,7 @@ class Adaptive(Synthesizer):
 
 
 def next_round(curator: Curator, cost: float) -> tuple[bool, float, float]:
-    """Whether a round of this cost is the last one, its cost then, and the share of the budget that is spent when it is over.
+    """Whether a round of this cost is the last one, its cost then, and the share of the budget spent when it is over.
 
     The last round takes all that is left: less than the cost of two.
     """

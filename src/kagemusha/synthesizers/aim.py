@@ -18,8 +18,7 @@ from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive, next_round
-from kagemusha.synthesizers.candidates import Candidates
-from kagemusha.synthesizers.noise_cost import cell_error
+from kagemusha.synthesizers.candidates import Candidates, cell_error
 from kagemusha.synthesizers.protocol import Fitted
 from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 
@@ -28,9 +27,9 @@ from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 class AIM(Adaptive):
     """Adaptive and iterative: select by the exponential mechanism, measure, estimate, anneal, until nothing is left.
 
-    `noise` is "gaussian" or "laplace" (at equal ρ). `accounting` is "zcdp", or "pure" for δ = 0, which needs Laplace noise:
-    costs are then sums of ε, not of ρ. `weights` is "variance" (the fit weighs a measurement by 1/σ²) or
-    "paper" (by 1/σ, as the paper prints it; the error of pairs is 5 to 10 % larger at ε = 1). Others as `Adaptive`.
+    `noise` is "gaussian" or "laplace" (at equal ρ). `accounting` is "zcdp", or "pure" for δ = 0, which needs Laplace
+    noise: costs are then sums of ε, not of ρ. `weights` is "variance" (the fit weighs a measurement by 1/σ²) or "paper"
+    (by 1/σ, as the paper prints it; the error of pairs is 5 to 10 % larger at ε = 1). Others as `Adaptive`.
     """
 
     name: ClassVar[str] = "aim"

@@ -22,9 +22,8 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import UsageError
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.accountants import ACCOUNTANTS
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import Cost, cost_of, limit_of, schedule_limit
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.schema import Category, Integer, Real, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
@@ -78,7 +77,7 @@ def _fit(synthesizer: Synthesizer, table: Any, budget: Budget, seed: int | None 
 
 
 def check_samples_fit_the_schema(synthesizer: Synthesizer) -> None:
-    """Sampled tables have the declared columns and codes inside the domain, for any number of rows that was paid for."""
+    """Sampled tables have the declared columns and codes of the domain, for any number of rows paid for."""
     model = _fit(synthesizer, example_table(), Budget(1.0, 1e-6))
     for rows in (1, 7, 1000):
         if rows > model.most_rows:

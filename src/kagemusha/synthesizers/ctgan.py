@@ -1,8 +1,8 @@
 """CTGAN (Xu et al. 2019), written from the paper: a network that learns to forge rows. Protects nobody.
 
-Measured columns become a hump and a place in it (`neural.modes`), labelled ones one-hot codes. In training a code of some
-labelled column is wished for, rare ones more often than they occur, and the critic sees rows that have it, in packs of ten.
-It reads the table without protection, so its certificate says ε = ∞. For attack games and comparisons.
+Measured columns become a hump and a place in it (`neural.modes`), labelled ones one-hot codes. In training a code of
+some labelled column is wished for, rare ones more often than they occur, and the critic sees rows that have it, in
+packs of ten. It reads the table without protection, so its certificate says ε = ∞. For attack games and comparisons.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """CTGAN's networks with a promise: noisy counts of the columns, then DP-SGD on the critic.
 
-Adjacency: add-remove of a person. First the counts of every column, Gaussian noise; a record is in one cell of each. Humps of
-numbers, frequencies of labels and the number of rows follow from them. Then training on Poisson samples: a person's gradient of the
-critic's score is clipped to one norm, the noise is solved so that the whole schedule keeps (ε, δ) by numerical composition.
-The generator sees no people, only the critic. What is left out of CTGAN, and why: see `neural.private_gan`.
+Adjacency: add-remove of a person. First the counts of every column, Gaussian noise; a record is in one cell of each.
+Humps of numbers, frequencies of labels and the number of rows follow from them. Then training on Poisson samples: a
+person's gradient of the critic's score is clipped to one norm, the noise is solved so that the whole schedule keeps (ε,
+δ) by numerical composition. The generator sees no people, only the critic. What is left out of CTGAN, and why: see
+`neural.private_gan`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from kagemusha.errors import UsageError
 from kagemusha.generators.gan import GanGenerator
 from kagemusha.neural.networks import need_torch
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
@@ -33,7 +33,7 @@ from kagemusha.synthesizers.written_codes import WrittenCodes, total_of
 
 @dataclass(frozen=True, kw_only=True)
 class DPCTGAN(Networked):
-    """`counts` is the share of ρ for the columns, `noise` the length of the generator's noise, `turns` its steps for one of the critic."""
+    """`counts` is the columns' share of ρ, `noise` the noise vector's length, `turns` steps per critic step."""
 
     name: ClassVar[str] = "dp-ctgan"
     summary: ClassVar[str] = "a generative network whose critic is trained by DP-SGD (CTGAN with a promise)"

@@ -41,8 +41,8 @@ from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import walled
 from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.synthesizers.plugins import package_of
 from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.synthesizers.registry import package_of
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
@@ -71,7 +71,10 @@ class Planned:
             require_readable(self.opened)
 
     def carry_out(self, book: Ledger, *, hold: bool = False, progress: Progress = silent) -> Model:
-        """Reserve, charge, read, and build the model. With `hold` the release stays open until its output is written."""
+        """Reserve, charge, read, and build the model.
+
+        With `hold` the release stays open until its output is written.
+        """
         synthesizer, opened = self.synthesizer, self.opened
         request = replace(self.request, identity=opened.identity())
         noise: Noise = (
@@ -114,7 +117,7 @@ class Planned:
             line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
-            generator=walled(fitted.generator, source.schema),
+            generator=walled(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
             schema=source.schema,
             certificate=certificate,
             measurements=tuple(fitted.measurements),
@@ -141,7 +144,10 @@ def plan(
     allow_derived: bool = False,
     discover: float | None = None,
 ) -> Planned:
-    """Everything that `fit` can refuse without a look at the table's rows; with `named`, also a table without a name."""
+    """Everything that `fit` can refuse without a look at the table's rows.
+
+    With `named`, also a table without a name.
+    """
     opened = open_any(table, schema)
     declared = opened.schema
     synthesizer = synthesizer.aimed(declared)

@@ -106,8 +106,8 @@ class Stat(Synthesizer):
         epsilon, order = generation.epsilon(delta)
         return (
             f"Not part of the guarantee: if all {len(domain)} columns were numbers in [-1, 1] and only the "
-            f"{generation.m:,} rows were released, never the model or its moments, then drawing them would by itself be "
-            f"worth ε = {epsilon:.4g} at δ = {delta:g} (Rényi order {order:.3g}). {generation.assumption()}",
+            f"{generation.m:,} rows were released, never the model or its moments, then drawing them would by itself "
+            f"be worth ε = {epsilon:.4g} at δ = {delta:g} (Rényi order {order:.3g}). {generation.assumption()}",
         )
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:

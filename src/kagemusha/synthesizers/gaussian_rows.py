@@ -33,8 +33,9 @@ class GaussianRows(Synthesizer):
     """`rows` rows are drawn from the normal distribution of the table's features; they are all that is released.
 
     Mean and covariance are written nowhere. Eigenvalues of the covariance are raised to `floor`; a table of fewer than
-    `at_least` records is filled up with empty ones: both make the promise hold for every table. The fewer rows and the more
-    records, the less noise on mean and covariance is needed besides the draws; often none. Columns as `gaussian` has them.
+    `at_least` records is filled up with empty ones: both make the promise hold for every table. The fewer rows and the
+    more records, the less noise on mean and covariance is needed besides the draws; often none. Columns as `gaussian`
+    has them.
     """
 
     name: ClassVar[str] = "gaussian-rows"
@@ -90,7 +91,8 @@ class GaussianRows(Synthesizer):
             return silent_event
         if budget.delta <= 0 or float(silent_event.delta) > MOST_FAILURE * budget.delta:
             raise UsageError(
-                f"delta must be at least {float(silent_event.delta) / MOST_FAILURE:.2g} for {self.rows:,} rows: rounding may "
+                f"delta must be at least {float(silent_event.delta) / MOST_FAILURE:.2g} for {self.rows:,} rows: "
+                f"rounding may "
                 f"change one of them with a probability of {float(silent_event.delta):.2g}; got {budget.delta:g}"
             )
         return replace(silent_event, noise=_least_noise(silent_event, budget))

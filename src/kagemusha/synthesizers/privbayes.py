@@ -23,9 +23,8 @@ from kagemusha.queries.network_scores import (
 )
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.candidates import require_columns
+from kagemusha.synthesizers.candidates import cell_error, require_columns
 from kagemusha.synthesizers.network import Growth, network_field, scored
-from kagemusha.synthesizers.noise_cost import cell_error
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 ROWS = 0.01

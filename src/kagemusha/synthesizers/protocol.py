@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 from kagemusha.generators.generator import Generator, PairScores, Round
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.interactions import NoisyInteraction
 from kagemusha.release.curator import Curator
@@ -98,7 +97,10 @@ class Synthesizer(ABC):
         return ()
 
     def counted(self, domain: Domain) -> Sequence[Sequence[Clique]]:
-        """The sets of columns that `build` counts, look by look, as far as the domain tells; by default columns, then pairs."""
+        """The sets of columns that `build` counts, look by look, as far as the domain tells.
+
+        By default columns, then pairs.
+        """
         pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= 1 << 24]
         return [[(name,) for name in domain.names], pairs]
 
@@ -107,7 +109,7 @@ class Synthesizer(ABC):
         return self.schedule(schema.domain, budget)
 
     def aimed(self, schema: Schema) -> Synthesizer:
-        """The same method taking care of the column that the schema names as target, if it can and was told of none itself."""
+        """The same method taking care of the schema's target column, if it can and has no target of its own."""
         if schema.target is None or getattr(self, "target", "") is not None:
             return self
         return replace(self, target=schema.target)  # type: ignore[type-var]  # whoever has the option is a dataclass

@@ -1,4 +1,7 @@
-"""Which method suits a table, from what is declared about it alone: no read, no charge, the same for every neighbour."""
+"""Which method suits a table, from what is declared about it alone.
+
+No read, no charge, the same for every neighbour.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from kagemusha.schema.images import image_shape
 from kagemusha.synthesizers.registry import DEFAULT
 
 MANY_NUMBERS = 24
-"""From so many numbers on, tables of counts over pairs cost more than directions; measured on Credit (29) and ESR (178)."""
+"""From so many numbers on, tables of counts over pairs cost more than directions; measured on Credit (29) and ESR
+(178)."""
 
 FEW_CODES = 8
 """A number of so few codes is a label that has an order."""

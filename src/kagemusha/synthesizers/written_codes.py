@@ -1,7 +1,8 @@
 """How codes are written for a network when all that is known of a table are noisy counts of its columns.
 
-Humps come from released counts, and a code is always written in the hump it most likely belongs to. In CTGAN the hump of a value is
-drawn; from a public seed, row by row, such draws would hand one person's place in the table on to everybody after them.
+Humps come from released counts, and a code is always written in the hump it most likely belongs to. In CTGAN the hump
+of a value is drawn; from a public seed, row by row, such draws would hand one person's place in the table on to
+everybody after them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Attacks that learn: features of synthetic tables from shadow runs, then a classifier (Stadler et al., Oprisanu et al.)."""
+"""Attacks that learn: features of tables from shadow runs, then a classifier (Stadler et al., Oprisanu et al.)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ NEIGHBOURS = 5
 class TableFeatures:
     """A whole table as a vector, in integer codes and values between 0 and 1.
 
-    `naive`: mean, median and variance of every column; `histogram`: shares in ten bins of every column; `correlation`: all pairs.
+    `naive`: mean, median and variance of every column; `histogram`: shares in ten bins of every column; `correlation`:
+    all pairs.
     """
 
     kind: str = "naive"
@@ -62,7 +63,7 @@ def _correlations(points: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Classifier:
-    """A random forest (100 trees), logistic regression (features standardised) or k-NN (k = 5) over one set of features."""
+    """A random forest (100 trees), logistic regression (standardised) or k-NN (k = 5) over a set of features."""
 
     learner: str = "rf"
     kind: str = "naive"
@@ -114,7 +115,10 @@ def _model(learner: str, rows: int, seed: int) -> Any:
 
 @dataclass(frozen=True)
 class Profile:
-    """The target seen from the doubles, in numbers that mean the same for every target: each less what the real table gives."""
+    """The target seen from the doubles, in numbers that mean the same for every target.
+
+    Each less what the real table gives.
+    """
 
     name: str = "profile"
 
@@ -131,7 +135,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class Shadow:
-    """One model for all targets: shadow runs on halves of the table over many other targets, then a random forest (§5.5)."""
+    """One model for all targets.
+
+    Shadow runs on halves of the table over many other targets, then a random forest (§5.5).
+    """
 
     name: str = "shadow"
     needs: frozenset[str] = frozenset({TABLE, ALGORITHM})

@@ -39,7 +39,8 @@ class MeanDistance:
 class LogDensity:
     """log of a Gaussian kernel density at the target, in doubles and in the real table without it.
 
-    The bandwidth is the median distance of the target from its hundred nearest real rows: fixed before any double is seen.
+    The bandwidth is the median distance of the target from its hundred nearest real rows: fixed before any double is
+    seen.
     """
 
     name: str = "log density"
@@ -62,7 +63,10 @@ def _log_density(squared: FloatArray, width: float) -> float:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Nearer than halfway between the references of both worlds means: was there. m = 1 is distance to the closest record."""
+    """Nearer than halfway between the references of both worlds means: was there.
+
+    M = 1 is distance to the closest record.
+    """
 
     nearest: int = NEAREST
     name: str = "neighbour"

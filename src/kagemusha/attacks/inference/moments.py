@@ -1,4 +1,7 @@
-"""Attacks on means and covariances: MVL(A, B, λ) = (1−λ)‖μ_A − μ_B‖₂ + λ‖Σ_A − Σ_B‖_F; the nearer world is the answer."""
+"""Attacks on means and covariances: MVL(A, B, λ) = (1−λ)‖μ_A − μ_B‖₂ + λ‖Σ_A − Σ_B‖_F.
+
+The nearer world is the answer.
+"""
 
 from __future__ import annotations
 

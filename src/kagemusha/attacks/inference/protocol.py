@@ -1,7 +1,7 @@
-"""An attack in two parts: a statistic, taken of every synthetic table, and an inference, which turns statistics into scores.
+"""An attack in two parts: a statistic of every synthetic table, and an inference, which turns statistics into scores.
 
-Trainings are expensive and statistics small, so the first are run once and only the second are kept; any number of inferences can
-then be tried on them. A score above zero says "the target was in the table".
+Trainings are expensive and statistics small, so the first are run once and only the second are kept; any number of
+inferences can then be tried on them. A score above zero says "the target was in the table".
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Inference(Protocol):
 
     @property
     def references(self) -> str:
-        """What it learns from: "none", "target" (trainings with and without the target), or "strangers" (the same for other targets)."""
+        """What it learns from: "none", "target" (trainings with and without it), or "strangers" (other targets)."""
         ...
 
     def scores(self, played: FloatArray, references: References, rng: np.random.Generator) -> FloatArray:

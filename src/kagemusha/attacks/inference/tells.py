@@ -60,7 +60,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class RowCount:
-    """The number of rows nearest to a world's own says which world it was. Where the number is fixed it says nothing."""
+    """The number of rows nearest to a world's own says which world it was.
+
+    Where the number is fixed it says nothing.
+    """
 
     name: str = "row-count"
     needs: frozenset[str] = frozenset({TABLE, ROWS})

@@ -55,8 +55,9 @@ class CodeSampler:
 class Method:
     """A synthesizer by name. `schema` may have wider bins than the table; `domain` is "declared" or "data".
 
-    With `domain="data"` each world's own categories and bounds are the domain, as careless tools have it. With `independent` rows
-    of graphical models are drawn one by one, as most tools do, instead of next to the model's expected counts.
+    With `domain="data"` each world's own categories and bounds are the domain, as careless tools have it. With
+    `independent` rows of graphical models are drawn one by one, as most tools do, instead of next to the model's
+    expected counts.
     """
 
     method: str
@@ -167,7 +168,10 @@ def _back(same: SameTable, key: WorldKey, schema: Schema | None) -> tuple[IntArr
 
 
 def _present(world: World) -> tuple[IntArray, ...]:
-    """The codes a world's own table would be given as domain: labels that occur, numbers from the least to the largest."""
+    """The codes a world's own table would be given as domain.
+
+    Labels that occur, numbers from the least to the largest.
+    """
     found = []
     for i, column in enumerate(world.table.schema.modelled):
         codes = np.unique(world.codes[:, i]).astype(np.int64)

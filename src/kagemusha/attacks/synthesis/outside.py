@@ -1,6 +1,7 @@
 """Synthesizers from outside: any object with fit and sample, and any program that reads a CSV file and writes one.
 
-They see frames of values, not codes, so the table is decoded once and both worlds are cut from the same decoded rows: only the target differs.
+They see frames of values, not codes, so the table is decoded once and both worlds are cut from the same decoded rows:
+only the target differs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Schema
-from kagemusha.sources.scratch import private_folder
+from kagemusha.sources.spool import private_folder
 
 SECONDS = 3600
 """How long a program may take for one training."""
@@ -77,8 +78,9 @@ class _FrameSampler:
 class Outside:
     """Any object with `fit(frame)` and `sample(rows)`; `make(seed)` gives a fresh one.
 
-    Its own randomness is seeded through `make`; an object that cannot be seeded makes plays that differ from run to run.
-    `library` is the kind of frame it reads: "pandas", "polars" or "pyarrow". `promised` is the promise it makes about one person, if any.
+    Its own randomness is seeded through `make`; an object that cannot be seeded makes plays that differ from run to
+    run. `library` is the kind of frame it reads: "pandas", "polars" or "pyarrow". `promised` is the promise it makes
+    about one person, if any.
     """
 
     make: Callable[[int], Any]

@@ -14,7 +14,10 @@ class Sampler(Protocol):
     """One training's result."""
 
     def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
-        """Synthetic rows. A maker that tells by the number of rows whom it saw gives another number than was asked for."""
+        """Synthetic rows.
+
+        A maker that tells by the number of rows whom it saw gives another number than was asked for.
+        """
         ...
 
 

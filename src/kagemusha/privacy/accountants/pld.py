@@ -1,7 +1,7 @@
 """Numerical composition of privacy loss distributions, through dp-accounting.
 
-For a schedule fixed in advance this is often the tightest of the accountants, not always: it rounds losses up to a grid.
-When later steps were chosen after seeing earlier answers it describes the schedule that happened, which is a
+For a schedule fixed in advance this is often the tightest of the accountants, not always: it rounds losses up to a
+grid. When later steps were chosen after seeing earlier answers it describes the schedule that happened, which is a
 diagnostic and not a guarantee.
 """
 
@@ -54,7 +54,10 @@ class PLD(Composition):
         return whole
 
     def amount(self, event: Event) -> Fraction | None:
-        """One, of what numerical composition knows: the discrete Gaussian's profile passes the Gaussian's between its atoms."""
+        """One, of what numerical composition knows.
+
+        The discrete Gaussian's profile passes the Gaussian's between its atoms.
+        """
         return Fraction(1) if event.has_known_profile else None
 
     def limit(self, epsilon: float, delta: float) -> float:
@@ -64,8 +67,8 @@ class PLD(Composition):
     def work(self, events: Collection[Event]) -> float:
         """About how many cells of distributions `compose` has to fill; of hostile events it can be any number.
 
-        Each distinct event with a distribution of its own has one as wide as one step of it, and sampled steps together have one as
-        wide as all events.
+        Each distinct event with a distribution of its own has one as wide as one step of it, and sampled steps together
+        have one as wide as all events.
         """
         interval = self._interval or _interval(events)
         alone = {event.cost_alone for event in set(events) if event.gaussian_rho is None}

@@ -76,9 +76,9 @@ class Composition(Accountant):
         return math.sqrt(2 * cost)
 
     def true_positives(self, budget: Budget, false_positives: float, aside: float) -> float:
-        """A bound on the rate of true positives of any attacker, from the whole curve behind (ε, δ); 1 where there is none.
+        """A bound on the rate of true positives of any attacker, from the whole curve behind (ε, δ).
 
-        `aside` of δ was spent outside the curve.
+        1 where there is none. `aside` of δ was spent outside the curve.
         """
         return 1.0
 

@@ -12,7 +12,10 @@ from kagemusha.privacy.events import Event
 
 
 class Pure(Composition):
-    """Adds ε over events that are purely private; infinite as soon as one is not. A valid filter (Rogers et al. 2016)."""
+    """Adds ε over events that are purely private; infinite as soon as one is not.
+
+    A valid filter (Rogers et al. 2016).
+    """
 
     name = "pure"
     words = "pure DP (sum of ε)"

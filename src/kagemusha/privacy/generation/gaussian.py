@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, get_args
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants.rdp import rdp_epsilon
 from kagemusha.privacy.accountants.zcdp import golden_section
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.privacy.generation import bounds
-from kagemusha.privacy.unit import Adjacency
 
 Method = Literal["paper", "two-eigenvalue", "floor"]
 Conversion = Literal["paper", "optimal", "pld"]

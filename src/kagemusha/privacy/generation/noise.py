@@ -18,9 +18,9 @@ from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants.gdp import gdp_mu
 from kagemusha.privacy.accountants.rdp import rdp_epsilon
 from kagemusha.privacy.accountants.zcdp import zcdp_rho
+from kagemusha.privacy.budget import Adjacency
 from kagemusha.privacy.generation import bounds
 from kagemusha.privacy.generation.gaussian import best_order, eigenvalue, neighbouring, probability, whole
-from kagemusha.privacy.unit import Adjacency
 
 # keeps the split's own Rényi order valid; any share is sound
 _LARGEST_REACH = 0.9

@@ -1,10 +1,10 @@
 """What rows drawn from a secret normal distribution cost: nothing is assumed of the table.
 
-m rows of N(μ̂, Π(Σ̂)), where (μ̂, Σ̂) are mean and covariance of the table, filled up to at least N records, with Gaussian noise of
-multiplier ν (none where ν = 0), and Π raises eigenvalues below σ to σ. One person of k rows moves the mean by at most
-k√A/N and the covariance by at most kB/(N+1): A is the largest squared distance of two records, B what an exchanged record
-does to the sum of squares. A share of that is hidden by the noise and the rest by the draws, and both costs add up.
-Proof: docs/proofs/gaussian-generation-replace.md, sections 5 and 6.
+m rows of N(μ̂, Π(Σ̂)), where (μ̂, Σ̂) are mean and covariance of the table, filled up to at least N records, with
+Gaussian noise of multiplier ν (none where ν = 0), and Π raises eigenvalues below σ to σ. One person of k rows moves the
+mean by at most k√A/N and the covariance by at most kB/(N+1): A is the largest squared distance of two records, B what
+an exchanged record does to the sum of squares. A share of that is hidden by the noise and the rest by the draws, and
+both costs add up. Proof: docs/proofs/gaussian-generation-replace.md, sections 5 and 6.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def moved_by_one(apart: float, box: float) -> float:
 class RowsCost:
     """`rows` drawn rows of `width` features, from a table of at least `at_least` records.
 
-    `apart` is A, `moved` is B (see above), `boundaries` how many edges between codes a row has; `noise` is ν and `share` the
-    mean's share of the noise's ρ; `person` is how many rows the one who is protected may have.
+    `apart` is A, `moved` is B (see above), `boundaries` how many edges between codes a row has; `noise` is ν and
+    `share` the mean's share of the noise's ρ; `person` is how many rows the one who is protected may have.
     """
 
     rows: int
@@ -79,8 +79,8 @@ class RowsCost:
     def failure(self) -> float:
         """How likely it is that rounding changes any code of any row, at most.
 
-        A drawn feature is off by at most η. Its density is at most 1/√(2πσ), that of a difference of two 1/√(4πσ), so an
-        edge lies within reach with probability at most 1.13 η/√σ.
+        A drawn feature is off by at most η. Its density is at most 1/√(2πσ), that of a difference of two 1/√(4πσ), so
+        an edge lies within reach with probability at most 1.13 η/√σ.
         """
         widest = math.sqrt(self.width * max(self.apart, 1.0))
         off = widest * 2.0 ** -(DRAWN_BITS + 1) + 2.0**-LATTICE_BITS

@@ -1,9 +1,10 @@
 """DP-GM (after Acs et al. 2018): private kernel k-means, then one autoencoder for each cluster.
 
-Adjacency: add-remove of a person. Clustering: sums of clipped random Fourier features by cluster, Gaussian noise. Training:
-the clusters' networks lie side by side in one vector of parameters; a row moves those of its own cluster alone, and a person's
-gradient over all clusters is clipped to one norm. So training all of them is *one* sampled Gaussian mechanism: for persons of
-one row that is parallel composition, and it holds for persons whose rows lie in several clusters, too.
+Adjacency: add-remove of a person. Clustering: sums of clipped random Fourier features by cluster, Gaussian noise.
+Training: the clusters' networks lie side by side in one vector of parameters; a row moves those of its own cluster
+alone, and a person's gradient over all clusters is clipped to one norm. So training all of them is *one* sampled
+Gaussian mechanism: for persons of one row that is parallel composition, and it holds for persons whose rows lie in
+several clusters, too.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ from kagemusha.neural.inputs import Inputs
 from kagemusha.neural.learners import Clusters, Variational
 from kagemusha.neural.mixture import Mixture
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.queries.kernel_vectors import KernelVectors
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes

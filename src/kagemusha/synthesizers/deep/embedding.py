@@ -1,7 +1,8 @@
 """P3GM's first phase: the mean record, DP-PCA, and a mixture of Gaussians by DP-EM in the coordinates found.
 
-All sums over records, exact integers with Gaussian noise. Records are clipped to a length of which a noisy count on a public
-grid says how many keep it. PCA's noise is symmetric, with half the variance beside the diagonal, at no extra cost.
+All sums over records, exact integers with Gaussian noise. Records are clipped to a length of which a noisy count on a
+public grid says how many keep it. PCA's noise is symmetric, with half the variance beside the diagonal, at no extra
+cost.
 """
 
 from __future__ import annotations

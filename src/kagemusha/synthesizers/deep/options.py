@@ -10,8 +10,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.neural.inputs import Floats, Inputs
 from kagemusha.neural.networks import Network, need_torch
-from kagemusha.privacy.budget import Budget
-from kagemusha.privacy.unit import Adjacency
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.ranges import between
 from kagemusha.release.curator import Curator
 from kagemusha.release.training import TrainingSchedule
@@ -29,8 +28,9 @@ MOST_HIDDEN = 10_000
 class Networked(Synthesizer):
     """Networks and training.
 
-    `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is not),
-    `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step size.
+    `hidden` is the width of the hidden layers, `rate` how likely a person is in a sample (public: the number of rows is
+    not), `epochs` how often a person is in one on average, `clip` the norm of a person's gradient, `step` Adam's step
+    size.
     """
 
     reads_records: ClassVar[bool] = True
@@ -63,8 +63,8 @@ class Networked(Synthesizer):
         """Refuse what cannot be done; the number of features."""
         if self.private and budget.adjacency is not Adjacency.ADD_REMOVE:
             raise UsageError(
-                f"adjacency must be 'add-remove' for method {self.name!r}: it trains on Poisson samples, and nothing is known "
-                "of exchanged persons there"
+                f"adjacency must be 'add-remove' for method {self.name!r}: it trains on Poisson samples, and nothing "
+                "is known of exchanged persons there"
             )
         if self.private and budget.delta <= 0:
             raise UsageError(f"delta must be greater than 0 for method {self.name!r}")

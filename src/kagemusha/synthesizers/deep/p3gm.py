@@ -1,4 +1,7 @@
-"""P3GM: an embedding released as sums, then a decoder trained on samples; and its siblings without variance or noise."""
+"""P3GM: an embedding released as sums, then a decoder trained on samples.
+
+And its siblings without variance or noise.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from kagemusha.generators.decoders import Decoder, DecoderGenerator
 from kagemusha.generators.normal import Place
 from kagemusha.neural.learners import Phased
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.ranges import at_least, between
 from kagemusha.release.curator import Curator
@@ -33,9 +35,9 @@ class Phases(Choices):
     """What P3GM, AE and PGM share.
 
     `latent` is d′, `components` the number of Gaussians, `iterations` those of EM. With a `target` the
-    components are the codes of that column, and the decoder is told which one; with `conditional=False`, and without a target,
-    all columns are trained along, as in the paper.
-    `centre`, `pca`, `em` are the shares of ρ for mean record and lengths, PCA and EM; training takes the rest.
+    components are the codes of that column, and the decoder is told which one; with `conditional=False`, and without a
+    target, all columns are trained along, as in the paper. `centre`, `pca`, `em` are the shares of ρ for mean record
+    and lengths, PCA and EM; training takes the rest.
     """
 
     variance: ClassVar[bool] = True

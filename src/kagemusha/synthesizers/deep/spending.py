@@ -1,7 +1,8 @@
 """How the deep methods spend (ε, δ): Gaussian steps of fixed shares, and training with the noise that is left to pay.
 
-Everything is fixed before the first read, so that numerical composition (PLD) holds for all of it at once. A share is of ρ,
-where all of ρ is that of the Gaussian mechanism that (ε, δ) allows; what the noise of training costs is found by search.
+Everything is fixed before the first read, so that numerical composition (PLD) holds for all of it at once. A share is
+of ρ, where all of ρ is that of the Gaussian mechanism that (ε, δ) allows; what the noise of training costs is found by
+search.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from functools import lru_cache
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import PLD, gdp_mu
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, Fact
 from kagemusha.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from kagemusha.privacy.query_kinds import record_sensitivity
-from kagemusha.privacy.query_record import Fact
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.queries.query import Query
 from kagemusha.release.curator import gaussian_event
 from kagemusha.release.training import TrainingSchedule
@@ -83,7 +82,8 @@ class Spending:
         """All that will happen, in its order."""
         if self.budget.adjacency is not Adjacency.ADD_REMOVE:
             raise UsageError(
-                "adjacency must be 'add-remove' for methods that train on samples: nothing is known of exchanged persons"
+                "adjacency must be 'add-remove' for methods that train on samples: nothing is known of exchanged "
+                "persons"
             )
         return [*self._gaussian_events(), self.schedule().event(what)]
 

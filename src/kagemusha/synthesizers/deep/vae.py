@@ -13,9 +13,8 @@ from kagemusha.generators.decoders import Decoder, DecoderGenerator
 from kagemusha.generators.normal import Place
 from kagemusha.neural.learners import Variational
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.events import Event
-from kagemusha.privacy.unit import Adjacency
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
@@ -27,7 +26,10 @@ from kagemusha.synthesizers.protocol import Fitted, Plan
 
 @dataclass(frozen=True, kw_only=True)
 class Autoencoder(Choices):
-    """A VAE over the features of all columns; labels are trained along. `count` is the share of ρ for the number of rows."""
+    """A VAE over the features of all columns; labels are trained along.
+
+    `count` is the share of ρ for the number of rows.
+    """
 
     latent: int = 20
     count: float = 0.02

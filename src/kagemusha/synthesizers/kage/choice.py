@@ -16,7 +16,8 @@ TRUST = 0.5
 """Share of a dependence that a path of chosen pairs of the same strength is trusted to bring along."""
 
 MARGIN = 0.1
-"""Going beyond the model's room must take this share off the predicted error: traded rows are not as good as a model."""
+"""Going beyond the model's room must take this share off the predicted error: traded rows are not as good as a
+model."""
 
 OUTSIDE = 0.8
 """Share of a pair's error that is thought to go if it is measured though the model has no room for it: rows are traded
@@ -65,12 +66,11 @@ def drawn_together(noisy: FloatArray, sigma: float) -> FloatArray:
 class Pairs:
     """What is believed of every pair before any is measured, in records.
 
-    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1; `floor` is what chance adds to them, which
-    no model knows. `weights` w say how noise hurts: measured at a share q of what is left a pair gets the error noise · w/√q,
-    and keeps `rest`, which its question does not tell. `columns` is the squared error
-    that its two columns bring if they get all that is left; what they had before is `before` times that.
-    `alone` is the error of all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how
-    much a pair counts.
+    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1; `floor` is what chance adds
+    to them, which no model knows. `weights` w say how noise hurts: measured at a share q of what is left a pair gets
+    the error noise · w/√q, and keeps `rest`, which its question does not tell. `columns` is the squared error that its
+    two columns bring if they get all that is left; what they had before is `before` times that. `alone` is the error of
+    all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how much a pair counts.
     """
 
     cliques: Sequence[Clique]
@@ -100,7 +100,10 @@ class Pairs:
         return first, second, len(names)
 
     def expected(self, taken: Sequence[int], left_out: FloatArray, share: float) -> FloatArray:
-        """Each pair's error if so large a share goes to columns: theirs and the pair's own add up like independent errors."""
+        """Each pair's error if so large a share goes to columns.
+
+        Theirs and the pair's own add up like independent errors.
+        """
         own = left_out.copy()
         if taken:
             chosen = np.array(taken)
@@ -140,8 +143,8 @@ def choose(
     of its error that the chosen ones do not imply. `tree` makes a function for a limit that takes a pair into a model
     so large, or says False if it does not fit beside those taken so far; with `beyond` such a pair may be measured all
     the same: rows can be traded towards it. A model of four times the cells must
-    take `WORTH` off the error. `start` names pairs that are taken already, whatever they are worth; what is unknown of the
-    others is then what they leave unknown. `trust` is the share of a path's strength that counts as known.
+    take `WORTH` off the error. `start` names pairs that are taken already, whatever they are worth; what is unknown of
+    the others is then what they leave unknown. `trust` is the share of a path's strength that counts as known.
     """
     within = _best_order(pairs, tree, limits, 0.0, trust, start)
     if not beyond:
@@ -196,7 +199,10 @@ def _greedy(
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
-    """Pairs in the order they pay off: now and then those taken so far, what is left of each pair's error, and whether all fit."""
+    """Pairs in the order they pay off.
+
+    Now and then those taken so far, what is left of each pair's error, and whether all fit.
+    """
     first, second, columns = pairs.ends
     implied = np.eye(columns)
     open_ = np.ones(len(pairs.cliques), dtype=bool)

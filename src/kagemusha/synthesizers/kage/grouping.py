@@ -9,14 +9,56 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical import MarkovField
 from kagemusha.queries.interactions import Interaction
+from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.tree import Tree, merge_by_tree
+
+Tree = Sequence[IntArray]
+"""For each level, fine ones first, the group of every code."""
+
+
+def trees_of(schema: Schema | None) -> Mapping[str, Tree]:
+    """The trees of the columns that have one."""
+    found: dict[str, Tree] = {}
+    for column in schema.modelled if schema is not None else ():
+        if levels := column.tree():
+            found[column.name] = [np.unique(level, return_inverse=True)[1].astype(np.int64) for level in levels[::-1]]
+    return found
+
+
+def merge_by_tree(counts: FloatArray, threshold: float, tree: Tree, *, most: int | None = None) -> IntArray:
+    """The group of every code: alone at or above `threshold`, else in the smallest group that reaches it.
+
+    What no group holds together shares the last one. With `most`, the threshold rises until there are no more groups.
+    """
+    threshold = max(threshold, 1e-9)
+    while True:
+        group = _merged(counts, threshold, tree)
+        if most is None or int(group.max()) + 1 <= max(1, most):
+            return group
+        threshold *= 1.5
+
+
+def _merged(counts: FloatArray, threshold: float, tree: Tree) -> IntArray:
+    label = np.full(len(counts), -1, dtype=np.int64)
+    label[counts >= threshold] = np.flatnonzero(counts >= threshold)
+    taken = len(counts)
+    for level in tree:
+        rest = np.flatnonzero(label < 0)
+        held = np.bincount(level[rest], counts[rest], minlength=int(level.max()) + 1)
+        enough = held[level[rest]] >= threshold
+        label[rest[enough]] = taken + level[rest[enough]]
+        taken += int(level.max()) + 1
+    label[label < 0] = taken
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+
 
 ROW, ORDERED_ROW = 0.5, 0.3
-"""In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for ordered columns."""
+"""In an interaction a code stays alone if it holds more than this share of the noise in its row; the second for
+ordered columns."""
 
 MERGED = 0.1
-"""Codes without an order that share a group hold at most this share of the records: what is merged is not told apart."""
+"""Codes without an order that share a group hold at most this share of the records: what is merged is not told
+apart."""
 
 
 def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None, share: float = 1.0) -> IntArray:
@@ -41,8 +83,8 @@ def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None,
 def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, most: int | None = None) -> IntArray:
     """The group of every code of an ordered column: neighbours share one, about `threshold` records each.
 
-    A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about equal
-    counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
+    A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about
+    equal counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
     raised until there are no more groups than that.
     """
     while True:
@@ -65,7 +107,7 @@ def merge(
     tree: Tree = (),
     most: int | None = None,
 ) -> IntArray:
-    """Groups of a column: of neighbours with `small` · `noise` records if it is ordered, else of codes with less than `rare` · `noise`."""
+    """Groups of a column: neighbours with `small` · `noise` records if ordered, else codes below `rare` · `noise`."""
     if tree:  # codes that belong together share a group with their family
         return merge_by_tree(counts, rare * noise, tree, most=most)
     if ordered > 2:
@@ -111,7 +153,8 @@ def merged_interaction(
 ) -> Interaction:
     """A clique's interaction with codes merged that hold less than a share of their row's noise (`noise` a cell).
 
-    `ordered` says how many of a column's groups have an order; `given` are the groups of columns for which they are decided already.
+    `ordered` says how many of a column's groups have an order; `given` are the groups of columns for which they are
+    decided already.
     """
     counts = [sums(tables[name], groups[name]) for name in clique]
     sizes = [len(c) for c in counts]

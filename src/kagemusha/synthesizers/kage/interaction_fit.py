@@ -1,9 +1,9 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual of a maximum-
-entropy problem with soft constraints, where p is a cell's probability in the independent model. The quadratic part keeps noisy cells
-near that model, those most that expect fewer records than noise; it makes the problem strongly convex, so contradicting
-measurements do no harm and L-BFGS converges for every noise level.
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual
+of a maximum- entropy problem with soft constraints, where p is a cell's probability in the independent model. The
+quadratic part keeps noisy cells near that model, those most that expect fewer records than noise; it makes the problem
+strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
 """
 
 from __future__ import annotations
@@ -13,19 +13,76 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray, IntArray, dot
+from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField, junction_tree
 from kagemusha.graphical.belief_propagation import BeliefPropagation
-from kagemusha.graphical.lbfgs import lbfgs
-from kagemusha.queries.interactions import NoisyInteraction
+from kagemusha.graphical.lbfgs import dot, lbfgs
+from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
+
+MOST_CELLS = 1 << 21
+"""Of all tables together; those nearest to the model are left out."""
+
+LEAST = 0.02
+"""A cell keeps at least this share of what the model expects: the model must be able to make its rows."""
+
+RAKES = 25
+
+
+def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
+    """A table over codes for each pair, with the model's columns; pairs that noise explains are left out."""
+    domain = generator.domain
+    tables = generator.field.project_many([m.query.clique for m in measured])
+    columns = dict(zip(domain.names, generator.project_many([(name,) for name in domain]), strict=True))
+    found: dict[Clique, FloatArray] = {}
+    moved: dict[Clique, float] = {}
+    for m, table in zip(measured, tables, strict=True):
+        ratio = _ratio(m, table)
+        if ratio is not None:
+            pair = m.query.clique
+            found[pair] = _raked(table * ratio[np.ix_(*m.query.groups)], *(columns[name] for name in pair))
+            moved[pair] = float(np.abs(found[pair] - table).sum())
+    kept: dict[Clique, FloatArray] = {}
+    room = MOST_CELLS
+    for pair in sorted(found, key=lambda pair: -moved[pair]):
+        if found[pair].size <= room:
+            kept[pair] = found[pair]
+            room -= found[pair].size
+    return {pair: kept[pair] for pair in found if pair in kept}
+
+
+def _ratio(measured: NoisyInteraction, table: FloatArray) -> FloatArray | None:
+    """What every group of the model's table must be multiplied by; None where there is nothing to correct."""
+    expected = grouped(table, measured.query.groups)
+    interaction = expected
+    for axis in range(2):
+        interaction = interaction - interaction.mean(axis=axis, keepdims=True)
+    distance = measured.values - interaction
+    for axis in range(2):
+        distance = distance - distance.mean(axis=axis, keepdims=True)
+    noise = measured.sigma**2 * float(np.prod([1 - 1 / n for n in distance.shape]))
+    squared = float((distance**2).mean())
+    if squared <= noise:
+        return None
+    wanted = np.maximum(expected + (1 - noise / squared) * distance, LEAST * expected)
+    return np.divide(wanted, expected, out=np.ones_like(expected), where=expected > 0)
+
+
+def _raked(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """The table with these sums, by proportional fitting."""
+    for _ in range(RAKES):
+        table = table * np.divide(rows, s := table.sum(axis=1), out=np.zeros_like(rows), where=s > 0)[:, None]
+        table = table * np.divide(columns, s := table.sum(axis=0), out=np.zeros_like(columns), where=s > 0)
+    return table
+
 
 STIFFNESS = 0.6
 """c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
 
 LENIENT, LEAST = 0.2, 0.25
-"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but at least so much:
-with hardly any pull the fit of millions of records does not converge."""
+"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but
+at least so much: with hardly any pull the fit of millions of records does not converge."""
 
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
@@ -36,10 +93,12 @@ record."""
 
 
 POLISHED, POLISH = 0.01, 160
-"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most passes of that."""
+"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most
+passes of that."""
 
 STEPS, WORK = (80, 800), 2.0e9
-"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10 s."""
+"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10
+s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +154,10 @@ class _Problem:
 
     @property
     def progress(self) -> float:
-        """The gain below which going on is not worth a pass: next to the squared noise of all parameters, and to a small part of a record."""
+        """The gain below which going on is not worth a pass.
+
+        Next to the squared noise of all parameters, and to a small part of a record.
+        """
         floor = float(np.clip(0.03 / self.total, 1e-8, 3e-5))
         return float(np.clip(ENOUGH * (self.noise**2).sum(), floor, 3e-4))
 

@@ -27,17 +27,14 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.candidates import countable, require_columns
-from kagemusha.synthesizers.kage.beliefs import believed
+from kagemusha.synthesizers.candidates import countable, gaussian_sigma, noise_of_pairs, require_columns
 from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose
-from kagemusha.synthesizers.kage.instalments import Purchases, unexplained
+from kagemusha.synthesizers.kage.instalments import Purchases, grown, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.looks import Looks, look_at_pairs
+from kagemusha.synthesizers.kage.looks import Looks, believed, look_at_pairs
 from kagemusha.synthesizers.kage.resolution import KEPT
 from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns
-from kagemusha.synthesizers.kage.structure import grown
 from kagemusha.synthesizers.kage.triples import second_look
-from kagemusha.synthesizers.noise_cost import gaussian_sigma, noise_of_pairs
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 COLUMNS = 0.15
@@ -66,8 +63,8 @@ NEARLY = 0.9
 """More are looked at where the model has room for this share of the pairs."""
 
 FIRST, FIRST_TRUST = 0.4, 1.0
-"""Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted until then:
-what is wrongly left out is found later."""
+"""Share of what is left that is spent before a model says which pairs it does not know; and how far paths are trusted
+until then: what is wrongly left out is found later."""
 
 SKETCH = 60
 """Passes of the fit that says so: it need not be exact, and the next one goes on from there."""
@@ -86,7 +83,8 @@ class Kage(Synthesizer):
 
     name: ClassVar[str] = "kage"
     summary: ClassVar[str] = (
-        "our own: the pairs and triples worth their noise, all of it Gaussian; fast, and nearest on Adult and Bank up to ε = 10"
+        "our own: the pairs and triples worth their noise, all of it Gaussian; fast, and nearest on Adult and Bank up "
+        "to ε = 10"
     )
     accounting: ClassVar[Accounting] = Accounting.GDP
     adaptive: ClassVar[bool] = True
@@ -216,8 +214,9 @@ class Kage(Synthesizer):
     def _shares(self, domain: Domain) -> dict[str, float]:
         """Of the whole budget, as planned; the share of columns may grow once the noise is known.
 
-        A share q for the scores of P pairs takes q/2 of everybody's precision, and a wrong choice costs about a score's noise, √(P/q).
-        Where K pairs of w cells are measured their noise is √K·w, so both together cost least for q ∝ (P/K)^(1/3) / w^(2/3).
+        A share q for the scores of P pairs takes q/2 of everybody's precision, and a wrong choice costs about a score's
+        noise, √(P/q). Where K pairs of w cells are measured their noise is √K·w, so both together cost least for q ∝
+        (P/K)^(1/3) / w^(2/3).
         """
         columns = len(domain)
         pairs = columns * (columns - 1) / 2
@@ -228,7 +227,7 @@ class Kage(Synthesizer):
         return {"columns": COLUMNS, "scores": scores, "pairs": 1 - COLUMNS - scores}
 
     def _most(self, domain: Domain) -> int:
-        """Groups a column may have in the model, so few that the tables that share them out again stay within half the limit."""
+        """Groups a column may have, so few that the tables that share them out again stay within half the limit."""
         return max(1, self.max_cells // (2 * sum(domain.sizes)))
 
     def choose(
@@ -246,9 +245,9 @@ class Kage(Synthesizer):
     ) -> Choice:
         """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
 
-        `importance` says how much a pair counts: it may be made of anything that is released or public. `start` are pairs
-        that a model holds already, of `least` cells, and `unknown` is how far the others are from it: a smaller model would
-        not know as much. With `beyond` there may be more pairs than the model has room for.
+        `importance` says how much a pair counts: it may be made of anything that is released or public. `start` are
+        pairs that a model holds already, of `least` cells, and `unknown` is how far the others are from it: a smaller
+        model would not know as much. With `beyond` there may be more pairs than the model has room for.
         """
         left = curator.remaining if left is None else left
         before = COLUMNS * curator.total / left

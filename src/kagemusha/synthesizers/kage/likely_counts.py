@@ -1,10 +1,11 @@
-"""Noisy counts of columns, nearer to the truth: what they are likely to be, given that counts are not negative and how alike they seem.
+"""Noisy counts of columns, nearer to the truth.
 
-A column's counts are thought of as drawn from a gamma distribution around what is expected of them. Its shape says how alike
-they are: nearly equal counts are drawn together, a few large ones among many small stay apart. What is expected is the same
-for all codes, or where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds.
-Which shape and which families are right is told by the noisy counts of all columns: each column is a mixture of
-guesses, weighed by how well they foretell it and how often they do so in other columns. Reads nothing but released counts.
+What they are likely to be, given that counts are not negative and how alike they seem. A column's counts are thought of
+as drawn from a gamma distribution around what is expected of them. Its shape says how alike they are: nearly equal
+counts are drawn together, a few large ones among many small stay apart. What is expected is the same for all codes, or
+where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds. Which
+shape and which families are right is told by the noisy counts of all columns: each column is a mixture of guesses,
+weighed by how well they foretell it and how often they do so in other columns. Reads nothing but released counts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ SHAPES = (0.2, 0.5, 1.0, 2.0, 5.0, 12.0, 30.0, 100.0, 1000.0)
 """From a few codes that hold everything to codes that are all alike."""
 
 UNLIKE, UNLIKE_SHAPE = 0.25, 0.3
-"""Share of codes that may be far from what is expected, whatever the others are like; and the shape of their distribution."""
+"""Share of codes that may be far from what is expected, whatever the others are like; and the shape of their
+distribution."""
 
 POINTS, REACH = 64, 6.0
 """Possible counts that are weighed for each code, so many deviations to both sides."""

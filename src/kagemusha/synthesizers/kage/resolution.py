@@ -1,7 +1,8 @@
 """How finely each pair is measured: an ordered column may have fewer, wider groups in a pair than in the model.
 
-Noise grows with the cells of a pair, and what wide groups hide shrinks with them; each pair gets the groups with which both together
-are least. Groups are nested, so the model needs no more groups of a column than the finest pair worth measuring.
+Noise grows with the cells of a pair, and what wide groups hide shrinks with them; each pair gets the groups with which
+both together are least. Groups are nested, so the model needs no more groups of a column than the finest pair worth
+measuring.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.queries.interactions import Interaction
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.dependence import Dependence
+from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
+from kagemusha.synthesizers.kage.dependence import Dependence, Levels, hidden
 from kagemusha.synthesizers.kage.grouping import merged_interaction, sums
-from kagemusha.synthesizers.kage.levels import Levels, hidden
 from kagemusha.synthesizers.kage.state import Gathered
-from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE
 
 KEPT, CARRIED = 0.7, 0.8
-"""Share of a pair's raw noise that estimation leaves in it, and what more it does to other pairs where it drowns what is measured."""
+"""Share of a pair's raw noise that estimation leaves in it, and what more it does to other pairs where it drowns
+what is measured."""
 
 FIRM = 0.5
 """A pair that determines itself feels this share of noise less: most of its cells are empty."""
@@ -32,7 +33,7 @@ FELT = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """The model's groups, the question about each pair, what wide groups hide of it (in records), and pairs of independent columns."""
+    """The model's groups, a question per pair, what wide groups hide of it (in records), and independent pairs."""
 
     known: Gathered
     queries: Sequence[Interaction]
@@ -41,7 +42,10 @@ class Resolved:
 
 
 def kept(noise: FloatArray, error: FloatArray | float, strength: FloatArray | float) -> FloatArray:
-    """What raw noise over all cells of a pair comes to in the end, in records; `error` is what measuring it would mend."""
+    """What raw noise over all cells of a pair comes to in the end, in records.
+
+    `error` is what measuring it would mend.
+    """
     return np.asarray(noise * (KEPT + CARRIED * noise / (noise + error + 1e-9)) * (1 - FIRM * strength))
 
 
@@ -71,7 +75,10 @@ def best_level(one: Levels, two: Levels, seen: Dependence, i: int, typical: floa
 def resolved(
     known: Gathered, pairs: Sequence[Clique], seen: Dependence, levels: Mapping[str, Levels], typical: float
 ) -> Resolved:
-    """A question about each pair, as fine as pays, and the model's groups: as fine as the finest pair worth measuring needs."""
+    """A question about each pair, as fine as pays, and the model's groups.
+
+    As fine as the finest pair worth measuring needs.
+    """
     total = known.columns.total
     chosen = [best_level(levels[a], levels[b], seen, i, typical, total) for i, (a, b) in enumerate(pairs)]
     finest = {name: len(levels[name]) - 1 for name in known.domain}

@@ -18,11 +18,17 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.corrected import corrected
-from kagemusha.synthesizers.kage.grouping import coarse_domain, expand, merged_interaction, on_groups, sums
-from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, fit_interactions
+from kagemusha.synthesizers.kage.grouping import (
+    Tree,
+    coarse_domain,
+    expand,
+    merged_interaction,
+    on_groups,
+    sums,
+    trees_of,
+)
+from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, NoisyColumn, corrected, fit_interactions
 from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts, neighbours
-from kagemusha.synthesizers.kage.tree import Tree, trees_of
 
 
 def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
@@ -111,7 +117,10 @@ class Gathered:
         return sum(codes * count for codes, count in groups if count < codes)
 
     def room(self, limit: int, most: int) -> int:
-        """Cells that the model over groups may have: up to `limit`, and `most` with those that share groups out; all columns always fit."""
+        """Cells that the model over groups may have: up to `limit`, and `most` with those that share groups out.
+
+        All columns always fit.
+        """
         return max(sum(self.coarse.sizes), min(limit, most - self.shared_out))
 
     def query(self, clique: Clique, noise: float) -> Interaction:
@@ -148,6 +157,9 @@ def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyCol
 
 
 def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
-    """How many of a column's codes have an order, those of numbers, dates and times; *missing* and the like come after them."""
+    """How many of a column's codes have an order, those of numbers, dates and times.
+
+    *missing* and the like come after them.
+    """
     columns = {c.name: c for c in schema.modelled}
     return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}

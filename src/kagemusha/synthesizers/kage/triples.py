@@ -14,17 +14,16 @@ from dataclasses import replace
 import numpy as np
 
 from kagemusha.graphical import GrowingTree
-from kagemusha.privacy.unit import PrivacyUnit
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.interactions import GroupedError, Interaction, NoisyInteraction, combined, grouped
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.candidates import COUNTED_CELLS
+from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaussian_sigma
 from kagemusha.synthesizers.kage.choice import shrunk
 from kagemusha.synthesizers.kage.grouping import on_groups
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Gathered
 from kagemusha.synthesizers.kage.triple_choice import TripleChoice, candidate_triples, choose_triples
-from kagemusha.synthesizers.noise_cost import MEAN_ABSOLUTE, gaussian_sigma
 
 TRIPLE_SCORES = 0.02
 """Share of the whole budget for the distances of all triples from the model."""

@@ -19,14 +19,18 @@ from kagemusha.synthesizers.nigao.phases import Purse
 MOST_CLASSES = 100
 MOST_CANDIDATES = 40
 CHOICE = 0.03
-"""Share of the budget for choosing classes, where there is a choice. Gaussian, as all else: scores of all candidates at once."""
+"""Share of the budget for choosing classes, where there is a choice. Gaussian, as all else: scores of all candidates
+at once."""
 
 CLEAR = 2.0
 """Another candidate than the smallest must be better by so many deviations of the noise."""
 
 
 def candidates(domain: Domain, labelled: Sequence[str], target: str | None) -> list[Clique]:
-    """Sets of columns whose cells may be classes: the target, or none, one or two of the labelled columns, small ones first."""
+    """Sets of columns whose cells may be classes.
+
+    The target, or none, one or two of the labelled columns, small ones first.
+    """
     if target is not None:
         return [(target,)]
     if len(labelled) == 1 and domain.size(labelled[0]) <= MOST_CLASSES:

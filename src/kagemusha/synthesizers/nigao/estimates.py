@@ -1,4 +1,7 @@
-"""What released sums say: class means, directions, covariances, each without what is more likely noise. Reads nothing."""
+"""What released sums say: class means, directions, covariances, each without what is more likely noise.
+
+Reads nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Nigao (the likeness): class means, the directions in which records differ from them, and how each class fills those.
 
-For images and tables of many numbers, where tables of codes stop. All of it sums over records, all noise Gaussian, seconds
-of CPU, no gradients. The algorithm, with a reason for every constant: docs/algorithms/nigao.md.
+For images and tables of many numbers, where tables of codes stop. All of it sums over records, all noise Gaussian,
+seconds of CPU, no gradients. The algorithm, with a reason for every constant: docs/algorithms/nigao.md.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ LABELS = (0.15, 0.6)
 class Nigao(Synthesizer):
     """Sums of features, by class: means, then leading directions, then covariances in them.
 
-    `target` is a column whose codes are classes; without one, and where labelled columns are left, the columns whose cells are
-    classes are chosen privately. `directions` is the number of leading directions, chosen from released numbers unless given.
+    `target` is a column whose codes are classes; without one, and where labelled columns are left, the columns whose
+    cells are classes are chosen privately. `directions` is the number of leading directions, chosen from released
+    numbers unless given.
     """
 
     reads_records: ClassVar[bool] = True
@@ -60,7 +61,10 @@ class Nigao(Synthesizer):
             raise UsageError(f"directions must be at least 1, got {self.directions}")
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
-        """Numbers by phases inside classes; labelled columns beside the classes by kage, with its share of the budget."""
+        """Numbers by phases inside classes.
+
+        Labelled columns beside the classes by kage, with its share of the budget.
+        """
         schema, domain = curator.schema, curator.domain
         self._require(domain)
         kinds = {column.name: column.axis is not None for column in schema.modelled}

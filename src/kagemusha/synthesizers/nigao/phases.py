@@ -1,4 +1,7 @@
-"""The phases of nigao: the mean record, class means, directions, and how classes fill them. Every read is a paid sum."""
+"""The phases of nigao: the mean record, class means, directions, and how classes fill them.
+
+Every read is a paid sum.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from kagemusha.synthesizers.nigao import estimates
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
 
 CENTRE, LENGTHS, SCATTER = 0.03, 0.01, 0.34
-"""Shares of the budget: the mean record, each of three looks at lengths, directions. Class means have a share of their own
-(`estimates.MEANS`), classes along the directions get the rest."""
+"""Shares of the budget: the mean record, each of three looks at lengths, directions. Class means have a share of their
+own (`estimates.MEANS`), classes along the directions get the rest."""
 
 MOVED = 0.25
 """Share of the rest for class means along the directions; class covariances get the other part."""
@@ -59,7 +62,7 @@ class MeanRecord:
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """Class c is N(means[c], (root·factors[c])(root·factors[c])ᵀ), and beside the directions each feature has its spread."""
+    """Class c is N(means[c], (root·factors[c])(root·factors[c])ᵀ), plus each feature's own spread."""
 
     sizes: FloatArray
     means: FloatArray

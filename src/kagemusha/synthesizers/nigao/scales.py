@@ -1,8 +1,8 @@
 """Numbers on scales of their own: heavy tails pulled in, gaps put at the mean of what is there.
 
-A normal distribution fits a number whose values lie in a hump between the declared bounds. Where a noisy histogram shows that
-most records share a few codes and the rest lies far away, places are pulled in logarithmically. Afterwards the doubles' codes are
-cut so that they are as frequent as the histogram says.
+A normal distribution fits a number whose values lie in a hump between the declared bounds. Where a noisy histogram
+shows that most records share a few codes and the rest lies far away, places are pulled in logarithmically. Afterwards
+the doubles' codes are cut so that they are as frequent as the histogram says.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from kagemusha.queries.record_vectors import Vectors
 from kagemusha.release.curator import Curator
 from kagemusha.schema.features import STEPS, Features
 from kagemusha.schema.images import image_shape
+from kagemusha.synthesizers.candidates import gaussian_sigma
 from kagemusha.synthesizers.nigao.phases import MeanRecord, Purse
-from kagemusha.synthesizers.noise_cost import gaussian_sigma
 
 TAILS = 0.03
 """The most that histograms of numbers may get of the budget."""
 
 FINE, COARSE = 0.005, 0.015
-"""Noise in a cell of a histogram, as a share of records: no finer is paid for, and none is asked if it would be coarser."""
+"""Noise in a cell of a histogram, as a share of records: no finer is paid for, and none is asked if it would be
+coarser."""
 
 SKEWED, PEAKED = 1.5, 8.0
 """From this skewness (in absolute value) or excess kurtosis on, a number has a heavy tail."""
@@ -94,8 +95,8 @@ def is_heavy(places: FloatArray, shares: FloatArray) -> bool:
 def rising_shares(counts: FloatArray, sigma: float) -> FloatArray:
     """The share of records up to each code, from counts with noise of deviation `sigma`: never falling, from 0 to 1.
 
-    Codes are taken together in groups that double away from the most frequent one, and a group that noise alone could have
-    made is empty: single counts of a long tail drown, their sums do not.
+    Codes are taken together in groups that double away from the most frequent one, and a group that noise alone could
+    have made is empty: single counts of a long tail drown, their sums do not.
     """
     peak = int(counts.argmax())
     smooth = np.zeros(len(counts))
