@@ -94,9 +94,10 @@ class Category(Labelled):
         ) or any(a >= b for a, b in pairwise(levels)):  # fmt: skip
             self.fail("levels", levels, "a list of rising lengths, such as [1, 3]")
         object.__setattr__(self, "levels", tuple(levels))
+        self._check_lines("ancestors", "families")
         if self.families and (self.levels or self.ancestors or any(len(line) < 2 for line in self.families)):
             self.fail(
-                "families", f"{len(self.families)} lines", "lines of a code and its groups, without levels or ancestors"
+                "families", f"{len(self.families)} lines", "lines of a code and its groups, no levels or ancestors"
             )
         if self.ancestors and (self.levels or len(self.ancestors) != len(self.categories or ())):
             self.fail("ancestors", f"{len(self.ancestors)} lines", "a line for each category, without levels beside")

@@ -61,7 +61,7 @@ class Clock(Measured):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.format is not None and self.format not in FORMATS:
+        if self.format is not None and self.format not in tuple(FORMATS):
             self.fail("format", self.format, f"left out or {' or '.join(map(repr, FORMATS))}")
         for field, values in ends(self):
             normal = tuple(self._end(field, value) for value in values)

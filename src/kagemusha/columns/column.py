@@ -140,6 +140,15 @@ class Column(ABC):
         if not isinstance(getattr(self, field), str):
             self.fail(field, getattr(self, field), "a text")
 
+    def _check_lines(self, *fields: str) -> None:
+        for field in fields:
+            lines = getattr(self, field)
+            if not isinstance(lines, tuple | list) or not all(
+                isinstance(line, tuple | list) and all(isinstance(name, str) for name in line) for line in lines
+            ):
+                self.fail(field, lines, "a list of lists of texts")
+            object.__setattr__(self, field, tuple(map(tuple, lines)))
+
     def _check_count(self, field: str, low: int, high: int) -> None:
         value = getattr(self, field)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:

@@ -41,11 +41,11 @@ class Integer(Number):
     def _validate(self) -> None:
         super()._validate()
         listed_values(self, True)
-        check_scale(self, least=0)
         for field, values in ends(self):
             for value in values:
                 if isinstance(value, bool) or not isinstance(value, int) or abs(value) > EXACT:
                     self.fail(field, value, f"a whole number from {-EXACT} to {EXACT}")
+        check_scale(self, least=0)
         self._check_ends()
         self._check_dtype(INTEGER_TYPES, (-EXACT, EXACT) if self.open_fields else (self.low, self.high))
         if self.open_fields:

@@ -29,7 +29,7 @@ class GaussianEvent(Event):
     def __post_init__(self) -> None:
         if not (self.sigma > 0 and math.isfinite(self.sigma)):
             raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
-        if self.l2_squared < 1 or self.noise not in ("discrete", "rounded"):
+        if not self.l2_squared >= 1 or self.noise not in ("discrete", "rounded"):
             raise ValueError(f"not a Gaussian event: l2_squared={self.l2_squared}, noise={self.noise!r}")
 
     @property
@@ -142,11 +142,11 @@ class ThresholdEvent(Event):
     def __post_init__(self) -> None:
         if not (self.sigma > 0 and math.isfinite(self.sigma)):
             raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
-        if self.l2_squared < 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
+        if not self.l2_squared >= 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
             raise ValueError(f"not a threshold event: l2_squared={self.l2_squared}, noise={self.noise!r}")
         if not (is_whole(self.rows) and self.rows >= 1):
             raise ValueError(f"rows must be a whole number of at least 1, got {self.rows!r}")
-        if threshold_failure(self.threshold, self.sigma, self.rows) > self.failure:
+        if not threshold_failure(self.threshold, self.sigma, self.rows) <= self.failure:
             raise ValueError(f"a threshold of {self.threshold} fails more often than {self.failure}")
 
     @property
