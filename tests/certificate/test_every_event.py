@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from kagemusha.certificate import sentences
-from kagemusha.certificate.certificate import Certificate, canonical, scope, with_digest
 from kagemusha.certificate.consequence import (
     FALSE_POSITIVE_RATES,
     GROUPS,
@@ -23,8 +20,13 @@ from kagemusha.certificate.consequence import (
     group_promise,
     in_words,
 )
-from kagemusha.certificate.page import fingerprint, made_here, record, render, show
 from kagemusha.certificate.totals import totals
+from kagemusha.privacy.query_record import QueryRecord
+from kagemusha.privacy.unit import Adjacency
+
+from kagemusha.certificate import sentences
+from kagemusha.certificate.certificate import Certificate, canonical, scope, with_digest
+from kagemusha.certificate.page import fingerprint, made_here, record, render, show
 from kagemusha.errors import VerifyError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget
@@ -39,8 +41,6 @@ from kagemusha.privacy.events import (
     UnprotectedEvent,
     event_from_json,
 )
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import Adjacency
 
 COUNTS = QueryRecord.of("counts", {"columns": ("a",)}, "")
 EVENTS: dict[str, Event] = {
@@ -50,10 +50,11 @@ EVENTS: dict[str, Event] = {
     "exponential": ExponentialEvent(what="best of 3", epsilon=0.0625, candidates=3),
     "threshold": ThresholdEvent(what="labels of a", sigma=20.0, l2_squared=1, threshold=200, failure=1e-12, rows=2),
     "sampled": SampledGaussianEvent(what="training", steps=120, rate=0.01, noise=2.5),
-    "generation": GenerationEvent(what="rows", rows=50, at_least=10_000, width=3, apart=6, box=6, boundaries=12, floor=0.5,
-                                  noise=3.0, share=0.1),
+    "generation": GenerationEvent(
+        what="rows", rows=50, at_least=10_000, width=3, apart=6, box=6, boundaries=12, floor=0.5, noise=3.0, share=0.1
+    ),
     "unprotected": UnprotectedEvent(what="the whole table", reason="bounds were read from the data"),
-}  # fmt: skip
+}
 EVERY = pytest.mark.parametrize("name", EVENTS)
 
 
@@ -197,11 +198,27 @@ def test_the_page_names_who_is_protected(adjacency: Adjacency, rows: int, column
 
 
 DEFECTS: list[tuple[str, Any]] = [
-    ("format", "kagemusha-certificate/2"), ("promised", 3), ("promised", {}), ("events", 3), ("events", [3]), ("events", [{}]),
-    ("method", {"name": 3, "parameters": {}, "adaptive": True}), ("guarantee", {"accounting": "x"}), ("outputs", ["a"]),
-    ("outputs", {"a": 3}), ("policy", None), ("ledger", "x"), ("page", {"a": 1}), ("assumptions", "x"), ("assumptions", [1]),
-    ("software", None), ("created", 3), ("schema digest", None), ("data set", []), ("release", {}),
-]  # fmt: skip
+    ("format", "kagemusha-certificate/2"),
+    ("promised", 3),
+    ("promised", {}),
+    ("events", 3),
+    ("events", [3]),
+    ("events", [{}]),
+    ("method", {"name": 3, "parameters": {}, "adaptive": True}),
+    ("guarantee", {"accounting": "x"}),
+    ("outputs", ["a"]),
+    ("outputs", {"a": 3}),
+    ("policy", None),
+    ("ledger", "x"),
+    ("page", {"a": 1}),
+    ("assumptions", "x"),
+    ("assumptions", [1]),
+    ("software", None),
+    ("created", 3),
+    ("schema digest", None),
+    ("data set", []),
+    ("release", {}),
+]
 
 
 @pytest.mark.parametrize(("field", "value"), DEFECTS, ids=str)
@@ -308,7 +325,8 @@ def test_a_second_read_never_costs_nothing(name: str) -> None:
 
 
 def test_one_gaussian_read_by_hand() -> None:
-    """zCDP: ε = ρ + 2√(ρ ln 1/δ) from above; every accountant is at most that and more than the exact Gaussian curve allows."""
+    """zCDP: ε = ρ + 2√(ρ ln 1/δ) from above; every accountant is at most that and more than the exact Gaussian curve
+    allows."""
     event = GaussianEvent(what="x", sigma=10.0, l2_squared=1, noise="rounded")
     rho = 1 / 200
     found = totals((event,), Accounting.GDP, 1e-9)

@@ -1,4 +1,5 @@
-"""What every kind of generator keeps: it comes back from its arrays, tells what it draws, and keeps conditions exactly."""
+"""What every kind of generator keeps: it comes back from its arrays, tells what it draws, and keeps conditions
+exactly."""
 
 from __future__ import annotations
 
@@ -51,8 +52,12 @@ def hidden() -> MarkovGenerator:
     rng = np.random.default_rng(3)
     groups = np.array([0, 0, 1, 1, 1, 0, 1])
     hard = np.where(groups[:, None] == np.arange(2), 0.0, -np.inf)
-    potentials = {("x", "x (group)"): hard, ("c", "x (group)"): rng.normal(size=(3, 2)), ("c", "k"): rng.normal(size=(3, 2)),
-                  ("x",): rng.normal(size=7)}  # fmt: skip
+    potentials = {
+        ("x", "x (group)"): hard,
+        ("c", "x (group)"): rng.normal(size=(3, 2)),
+        ("c", "k"): rng.normal(size=(3, 2)),
+        ("x",): rng.normal(size=7),
+    }
     return MarkovGenerator(MarkovField.build(domain, TOTAL, potentials), ("x (group)",))
 
 
@@ -104,7 +109,8 @@ def rows() -> RowsGenerator:
 
 
 def traded() -> MarkovGenerator:
-    """A field that holds columns apart, and a table of two of them that rows are traded towards: each alone is as the field says."""
+    """A field that holds columns apart, and a table of two of them that rows are traded towards: each alone is as
+    the field says."""
     columns = {"x": np.linspace(0, 1, 7), "c": np.array([0.5, 0.0, 1.0]), "k": np.zeros(2)}
     sparse = MarkovField.build(DOMAIN, TOTAL, {(name,): values for name, values in columns.items()})
     alone = [np.exp(columns[name]) / np.exp(columns[name]).sum() for name in "xc"]
@@ -322,7 +328,8 @@ def refused(kind: str, meta: Any, arrays: Any) -> bool:
 @EVERY
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_arrays_that_do_not_fit_are_refused(made: str, mutant: str) -> None:
-    """Each array of each kind in turn, which must not be loaded with something else in it than the kind can draw from."""
+    """Each array of each kind in turn, which must not be loaded with something else in it than the kind can draw
+    from."""
     generator = MADE[made]()
     meta, arrays = generator.to_arrays()
     changed = [name for name, array in arrays.items() if array.size]

@@ -199,9 +199,38 @@ def test_every_change_of_a_section_changes_the_digest() -> None:
 # what is wrong is named
 
 WRONG: list[Any] = [
-    -1, 0, 3, 1.5, True, False, "x", "", "08:00", "\ud800", float("nan"), float("inf"), 10**400, -(10**20), [], [1], ["x"], [[]], [[1]],
-    [["x"]], [["x", "y"]], [3, 1], ["x", "x"], [True], [None], {}, {"a": 1}, [{}], "2020-01-01", ["2020-01-01", "2019-01-01"], [1, "x"],
-]  # fmt: skip
+    -1,
+    0,
+    3,
+    1.5,
+    True,
+    False,
+    "x",
+    "",
+    "08:00",
+    "\ud800",
+    float("nan"),
+    float("inf"),
+    10**400,
+    -(10**20),
+    [],
+    [1],
+    ["x"],
+    [[]],
+    [[1]],
+    [["x"]],
+    [["x", "y"]],
+    [3, 1],
+    ["x", "x"],
+    [True],
+    [None],
+    {},
+    {"a": 1},
+    [{}],
+    "2020-01-01",
+    ["2020-01-01", "2019-01-01"],
+    [1, "x"],
+]
 DECLARED = {
     "category": {"categories": ["a", "b"]},
     "boolean": {},
@@ -228,7 +257,8 @@ def refusal(kind: str, fields: dict[str, Any]) -> str | None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wrong_value_of_any_field_is_refused_in_words(kind: str) -> None:
-    """Whatever stands in a field of a file, it is taken or it is a `SchemaError` that names the column, and never a crash."""
+    """Whatever stands in a field of a file, it is taken or it is a `SchemaError` that names the column, and never a
+    crash."""
     bases = [DECLARED[kind], {}]
     bases += [{**DECLARED[kind], "scale": "log"}] if "scale" in KINDS[kind].fields else []
     refused: set[str] = set()
@@ -262,10 +292,18 @@ MESSAGES: list[tuple[str, str, list[str]]] = [
     ("integer", f"lower = 0\nupper = 9\nspecial = {[*range(100, 165)]}", ["special", "65 values", "at most 64"]),
     ("real", "lower = 0\nupper = 9\nbins = 3\nscale = 'log'", ["lower", "greater than 0"]),
     ("real", "lower = 0\nupper = 1\ndecimals = 16", ["decimals", "16", "from 0 to 15"]),
-    ("real", "lower = 0\nupper = 1\nout_of_domain = 'redraw'", ["out_of_domain", "'clip' or 'missing'", "no such place"]),
+    (
+        "real",
+        "lower = 0\nupper = 1\nout_of_domain = 'redraw'",
+        ["out_of_domain", "'clip' or 'missing'", "no such place"],
+    ),
     ("real", "lower = 0\nupper = 1\nout_of_domain = 'missing'", ["out_of_domain", "missing = true"]),
     ("category", "categories = ['a']\nlevels = [3, 1]", ["levels", "rising lengths, such as [1, 3]"]),
-    ("category", "categories = ['a']\nancestors = [['x'], ['y']]", ["ancestors", "2 lines", "a line for each category"]),
+    (
+        "category",
+        "categories = ['a']\nancestors = [['x'], ['y']]",
+        ["ancestors", "2 lines", "a line for each category"],
+    ),
     ("category", "categories = ['a', 'b']\nancestors = [['x'], ['y', 'z']]", ["ancestors", "lines of one length"]),
     ("category", "categories = ['a']\nfamilies = [['a']]", ["families", "a code and its groups"]),
     ("category", "categories = ['a']\nother = 1.5", ["other", "1.5", "texts, whole numbers or booleans"]),
@@ -280,7 +318,7 @@ MESSAGES: list[tuple[str, str, list[str]]] = [
     ("drop", "reason = 3", ["reason", "3", "a text"]),
     ("drop", "confirmed = 3", ["confirmed", "who, and from which source"]),
     ("drop", "derived = ['lower']", ["derived", "'lower'", "kind, reason"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "text", "words"), MESSAGES, ids=lambda v: v[:30] if isinstance(v, str) else "")

@@ -1,4 +1,5 @@
-"""What follows from a schema: its domain, what one record moves in sums of features, remarks, rules as columns, pictures."""
+"""What follows from a schema: its domain, what one record moves in sums of features, remarks, rules as columns,
+pictures."""
 
 from __future__ import annotations
 

@@ -45,14 +45,16 @@ TABLE = pa.table(
 )
 CELLS = Encoder(SCHEMA).read(TABLE)
 LEAVES = st.one_of(
-    st.builds("{} {} {}".format, st.just("ward"), st.sampled_from(["=", "!=", "<>"]), st.sampled_from(["'a'", "'it''s'"])),
+    st.builds(
+        "{} {} {}".format, st.just("ward"), st.sampled_from(["=", "!=", "<>"]), st.sampled_from(["'a'", "'it''s'"])
+    ),
     st.builds("{} {} {}".format, st.just("x"), st.sampled_from(["<", "<=", "=", "!=", ">=", ">"]), st.integers(0, 9)),
     st.builds("{} {} {}".format, st.just("r"), st.sampled_from(["<", "<=", ">=", ">"]), st.sampled_from([0.5, 1, 2.5])),
     st.builds("x {}in ({}, {})".format, st.sampled_from(["", "not "]), st.integers(0, 9), st.integers(0, 9)),
     st.builds("x between {} and {}".format, st.integers(0, 9), st.integers(0, 9)),
     st.builds("{} is {}null".format, st.sampled_from(["ward", "flag", "x", '"r"']), st.sampled_from(["", "not "])),
     st.sampled_from(["flag = true", "flag != true", "flag = false", "ward in ('a', 'b')", "ward not in ('b')"]),
-)  # fmt: skip
+)
 CONDITIONS = st.recursive(
     LEAVES,
     lambda part: st.one_of(
@@ -90,7 +92,10 @@ def test_the_opposite_is_that_of_sql_and_twice_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("a = 1 or b = 2 and c = 3", Either((Compare("a", "=", 1), Both((Compare("b", "=", 2), Compare("c", "=", 3)))))),
+        (
+            "a = 1 or b = 2 and c = 3",
+            Either((Compare("a", "=", 1), Both((Compare("b", "=", 2), Compare("c", "=", 3))))),
+        ),
         ("not a = 1 and b = 2", Both((Compare("a", "!=", 1), Compare("b", "=", 2)))),
         ("NOT a IS MISSING", Missing("a", negated=True)),
         ('"my col" == -1.5', Compare("my col", "=", -1.5)),
@@ -104,7 +109,7 @@ def test_the_opposite_is_that_of_sql_and_twice_is_none(text: str) -> None:
         ("a in (1)", Either((Compare("a", "=", 1),))),
         ("in_x = 1", Compare("in_x", "=", 1)),
     ],
-)  # fmt: skip
+)
 def test_what_is_read(text: str, meant: Condition) -> None:
     assert parse(text) == meant
     if isinstance(meant, Compare):
@@ -393,15 +398,32 @@ def test_rules_that_compare_what_cannot_be_compared(rules: list[str], words: str
         ((), ["a = b + c", "t = a + b"], "its formula uses 'a', which must be"),
         ((), ["a = m - n"], "'m', whose format shows no days"),
         ((Integer("s", lower=0, upper=9, formula="a +"),), [], "column 's': formula 'a \\+'"),
-        ((Integer("s", lower=0, upper=9, missing=True, formula="a + b", replaces="t"),), [], "stands once in the formula"),
-        ((Integer("s", lower=0, upper=9, missing=True, formula="a + a", replaces="a"),), [], "stands once in the formula"),
+        (
+            (Integer("s", lower=0, upper=9, missing=True, formula="a + b", replaces="t"),),
+            [],
+            "stands once in the formula",
+        ),
+        (
+            (Integer("s", lower=0, upper=9, missing=True, formula="a + a", replaces="a"),),
+            [],
+            "stands once in the formula",
+        ),
         ((Integer("s", lower=0, upper=9, formula="a + b"),), [], "may be missing; say missing = true"),
-        ((Date("s", lower="2020-01-01", upper="2020-02-01", formula="first + 1", replaces="first"),), [], "must be a number"),
-        (tuple(Integer(s, lower=0, upper=9, missing=True, formula=f"a + {o}", replaces="a") for s, o in ("pb", "qc")), [],
-         "'a' is replaced twice"),
+        (
+            (Date("s", lower="2020-01-01", upper="2020-02-01", formula="first + 1", replaces="first"),),
+            [],
+            "must be a number",
+        ),
+        (
+            tuple(
+                Integer(s, lower=0, upper=9, missing=True, formula=f"a + {o}", replaces="a") for s, o in ("pb", "qc")
+            ),
+            [],
+            "'a' is replaced twice",
+        ),
         ((Integer("s", lower=0, upper=9, missing=True, formula="a + b"),), ["s = a + c"], "has a formula and a rule"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_worked_out_is_refused(columns: Any, rules: list[str], words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         Schema([*NUMBERS, *LABELS, *DATES, *MONTHS, *columns], constraints=rules)
@@ -426,8 +448,10 @@ def test_columns_are_worked_out_after_those_they_need() -> None:
 def test_an_order_means_the_same_in_terms_of_the_model(factors: list[int], bound: int, strict: bool) -> None:
     """With c and t replaced by what they are worked out of, for every row of a small grid."""
     assume(sum(map(bool, factors)) > 1)
-    derived = [Integer("s", lower=-99, upper=99, formula="c - 2 * a + 1", replaces="c"),
-               Integer("t", lower=-99, upper=99, formula="a + 3 * b - 4")]  # fmt: skip
+    derived = [
+        Integer("s", lower=-99, upper=99, formula="c - 2 * a + 1", replaces="c"),
+        Integer("t", lower=-99, upper=99, formula="a + 3 * b - 4"),
+    ]
     schema = Schema([*(Integer(n, lower=-9, upper=9) for n in "abc"), *derived])
     law = Inequality({n: float(f) for n, f in zip("abct", factors, strict=True) if f}, float(bound), strict)
     found = substituted(schema, law)

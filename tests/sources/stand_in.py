@@ -1,6 +1,8 @@
-"""DuckDB in the place of a server: a table that `SqlSource` asks in the SQL of PostgreSQL, of Spark, or in DuckDB's own.
+"""DuckDB in the place of a server: a table that `SqlSource` asks in the SQL of PostgreSQL, of Spark, or in DuckDB's
+own.
 
-What DuckDB writes otherwise than a server is translated, statement by statement, after the dialect has written it: so the
+What DuckDB writes otherwise than a server is translated, statement by statement, after the dialect has written it:
+so the
 dialects themselves are what is tried here, whole, on machines that have neither server.
 """
 
@@ -44,7 +46,8 @@ def postgres_to_duck(query: str) -> str:
 
 
 def spark_to_duck(query: str) -> str:
-    """Spark's texts hold every odd character as a number; functions, operators and suffixes of numbers have other names."""
+    """Spark's texts hold every odd character as a number; functions, operators and suffixes of numbers have other
+    names."""
     found, place = [], 0
     for literal in LITERAL.finditer(query):
         found += [_code(query[place : literal.start()]), _text(literal[0])]

@@ -74,7 +74,8 @@ def test_intervals_and_times_are_those_of_a_frame(dialect: str) -> None:
 
 @DIALECT
 def test_what_the_engine_is_not_sure_of_is_read_here_and_nothing_twice(dialect: str) -> None:
-    """Texts that one engine reads otherwise than another come over as they are; all others are counted where they live."""
+    """Texts that one engine reads otherwise than another come over as they are; all others are counted where they
+    live."""
     texts = ["1", "1e0", "2", " 2", "1_0", "x", None, "3.0", "9" * 30, "0x1"] * 3
     schema = Schema([Integer("n", lower=0, upper=9, missing=True, out_of_domain="missing")])
     table = StandIn(pa.table({"n": pa.array(texts)}), dialect)
