@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pandas as pd
 import pytest
 
@@ -22,7 +24,6 @@ print([check for check in kg.verify("release") if not check.passed])
 
 
 def test_a_notebook_without_widgets_reads_writes_and_verifies(tmp_path: Path) -> None:
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     frame = pd.DataFrame({"age": [20 + i % 50 for i in range(300)], "sex": ["FM"[i % 2] for i in range(300)]})
     frame.to_csv(tmp_path / "people.csv", index=False)
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])

@@ -19,7 +19,13 @@ EXTRAS = PROJECT["optional-dependencies"]
 MODULES = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost", "import-linter": "grimp"}
 """Where a package's module has another name."""
 
-TOOLS = {"ruff": "ruff check", "mypy": "mypy", "pytest-xdist": "pytest -q -n", "import-linter": "lint-imports"}
+TOOLS = {
+    "ruff": "ruff check",
+    "mypy": "mypy",
+    "pytest-xdist": "pytest -q -n",
+    "import-linter": "lint-imports",
+    "ipykernel": "pytest",
+}
 """Packages that are run and not imported, and how `.ci/run` runs them."""
 
 

@@ -12,24 +12,25 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kagemusha.certificate.consequence import (
+
+from kagemusha.certificate import sentences
+from kagemusha.certificate.certificate import Certificate, canonical, scope, totals, with_digest
+from kagemusha.certificate.page import (
     FALSE_POSITIVE_RATES,
     GROUPS,
     best_true_positive_rate,
     consequences,
+    fingerprint,
     group_promise,
     in_words,
+    made_here,
+    record,
+    render,
+    show,
 )
-from kagemusha.certificate.totals import totals
-from kagemusha.privacy.query_record import QueryRecord
-from kagemusha.privacy.unit import Adjacency
-
-from kagemusha.certificate import sentences
-from kagemusha.certificate.certificate import Certificate, canonical, scope, with_digest
-from kagemusha.certificate.page import fingerprint, made_here, record, render, show
 from kagemusha.errors import VerifyError
 from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,

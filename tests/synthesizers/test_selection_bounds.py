@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kagemusha.privacy.unit import PrivacyUnit
 
 from kagemusha.marginals import NoisyMarginal
+from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.scores import L1Error
 from kagemusha.synthesizers.selection_bounds import RISK, choice_ceilings
 
