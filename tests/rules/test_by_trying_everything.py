@@ -29,7 +29,7 @@ GRID = np.array(list(product(range(2), *[range(4)] * 3)))
 CELLS = {c.name: c.cells_of(GRID[:, i], GRID[:, i].astype(float)) for i, c in enumerate(COLUMNS)}
 CELLS |= {n: Cells(np.full(len(GRID), -1), GRID[:, i + 1].astype(float)) for i, n in enumerate("xyz")}
 RULES = st.sampled_from(
-    ["x < y", "y < z", "z < x", "x + y <= 2", "x >= 3", "y >= 3", "z = 0", "w = 'a'", "w = 'b'", "never w = 'a' and x > 1",
+    ["x < y", "y < z", "z < x", "x + y <= 2", "x + y >= 7", "x >= 3", "y >= 3", "z = 0", "w = 'a'", "w = 'b'", "never w = 'a' and x > 1",
      "w = 'b' implies y = 0", "2 * x > y + z", "x between 1 and 2", "always w = 'a' or z > 2", "y <= 0"]
 )  # fmt: skip
 
