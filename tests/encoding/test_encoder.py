@@ -10,10 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from column_strategies import columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from column_strategies import columns
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UndeclaredDomain, UsageError
 from kagemusha.schema import (
