@@ -234,6 +234,22 @@ def test_a_normal_distribution_is_cut_half_way_between_places() -> None:
     assert (drawn[:, 1] == 0).mean() == pytest.approx(norm.cdf((0.1 - 0.3) / math.hypot(0.3, 0.4)), abs=0.004)
 
 
+@pytest.mark.parametrize("edges", [None, np.array([-0.5, -0.1, 0.1, 0.6])])
+@pytest.mark.parametrize("gaps", [None, np.array([0.2, 0.9])])
+def test_features_stand_for_the_nearest_place_or_for_a_mark_that_passes_its_gap(edges: Any, gaps: Any) -> None:
+    place = PLACES[0]
+    rng = np.random.default_rng(0)
+    drawn = np.column_stack([rng.uniform(-2, 2, 2_000), rng.uniform(-1, 2, (2_000, 2))])
+    for (x, *marks), code in zip(drawn.tolist(), place.codes(drawn, edges=edges, gaps=gaps).tolist(), strict=True):
+        above = [mark - gap for mark, gap in zip(marks, [0.5, 0.5] if gaps is None else gaps, strict=True)]
+        if max(above) > 0:
+            assert code == 5 + above.index(max(above))
+        elif edges is None:
+            assert abs(x - place.places[code]) == min(abs(x - place.places))
+        else:
+            assert code == sum(edge < x for edge in edges)
+
+
 def test_scores_of_labels_are_drawn_by_their_softmax() -> None:
     scores = np.array([0.5, -1.0, 2.0])
     softmax = np.exp(scores) / np.exp(scores).sum()

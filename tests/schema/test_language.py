@@ -482,3 +482,32 @@ def test_broken_rules_are_counted_row_by_row() -> None:
         "never a = 2 and b = 2": 1,
     }
     assert columns_of(schema.formulas["t"]) == ["a", "b"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["x", "y", "z"])), min_size=1, max_size=4))
+def test_a_list_of_partners_holds_for_its_lines_and_no_others(pairs: set[tuple[str, str]]) -> None:
+    assume(len({key for key, _ in pairs}) == len(pairs))
+    columns = [Category("city", categories=("a", "b")), Category("land", categories=("x", "y", "z"))]
+    rule = Constraint("city determines land", lines=tuple(pairs))
+    schema = Schema(columns, constraints=[rule])
+    rows = [*product("ab", "xyz")]
+    cells = Encoder(schema).read(pa.table({"city": [r[0] for r in rows], "land": [r[1] for r in rows]}))
+    assert holds(schema, rule.law, cells).tolist() == [row in pairs for row in rows]
+    assert in_force(schema) == [rule]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ([Integer("city", lower=0, upper=9), Category("land", categories=("x",))], "city stands in a list"),
+        (
+            [Category("city", categories=("b",)), Category("land", categories=("x",))],
+            "city has no value 'a'; it has 'b'",
+        ),
+    ],
+)
+def test_a_list_of_what_a_column_cannot_hold_is_refused(columns: Any, words: str) -> None:
+    schema = Schema(columns, constraints=[Constraint("city determines land", lines=(("a", "x"),))])
+    with pytest.raises(SchemaError, match=words):
+        in_force(schema)

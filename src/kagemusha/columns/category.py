@@ -96,9 +96,7 @@ class Category(Labelled):
         object.__setattr__(self, "levels", tuple(levels))
         self._check_lines("ancestors", "families")
         if self.families and (self.levels or self.ancestors or any(len(line) < 2 for line in self.families)):
-            self.fail(
-                "families", f"{len(self.families)} lines", "lines of a code and its groups, no levels or ancestors"
-            )
+            self.fail("families", f"{len(self.families)} lines", "a code and its groups, without levels or ancestors")
         if self.ancestors and (self.levels or len(self.ancestors) != len(self.categories or ())):
             self.fail("ancestors", f"{len(self.ancestors)} lines", "a line for each category, without levels beside")
         if len({len(line) for line in self.ancestors}) > 1:
