@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kagemusha.quality.not_listed import NotListed
-from kagemusha.quality.sizes import STEP, SURE, group_sizes, right_from
+from kagemusha.quality.population import NotListed
+from kagemusha.quality.released import STEP, SURE, group_sizes, right_from
 
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.quality import projectable
