@@ -11,7 +11,7 @@ import pytest
 from command import Run
 from kagemusha.errors import OutputError
 from kagemusha.folder.folder import claimed
-from kagemusha.models import folder
+from kagemusha.folder import folder
 
 
 def synth(run: Run, patients: Path, out: str, *more: str) -> str:

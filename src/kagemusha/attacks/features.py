@@ -170,13 +170,13 @@ def column_features(column: Modelled, expansion: str) -> FloatArray:
     if axis is None:
         return np.eye(column.size) if expansion == "onehot" else np.arange(column.size, dtype=np.float64)[:, None]
     ends = np.append(axis.starts[1:], axis.high).astype(np.float64)
-    whole = axis.ordinary == axis.high - axis.low + 1
+    whole = axis.n_values == axis.high - axis.low + 1
     values = axis.starts.astype(np.float64) if whole else (axis.starts + ends) / 2
-    marks = axis.size - axis.ordinary
+    marks = axis.size - axis.n_values
     # a missing or special value lies in the middle of the axis, and says so in a coordinate of its own
     table = np.zeros((axis.size, 1 + marks))
-    table[: axis.ordinary, 0], table[axis.ordinary :, 0] = values, float(axis.low + axis.high) / 2
-    table[axis.ordinary :, 1:] = np.eye(marks)
+    table[: axis.n_values, 0], table[axis.n_values :, 0] = values, float(axis.low + axis.high) / 2
+    table[axis.n_values :, 1:] = np.eye(marks)
     return table
 
 

@@ -97,7 +97,7 @@ class Encoder:
         """A table of the codes: columns, types, formats and gaps of the schema; dropped columns are absent.
 
         `like` is "pandas", "polars", "pyarrow", or a frame whose library to use; types follow from the schema alone,
-        since those of a frame hang on single records. Values are drawn uniformly inside their bins with `rng`, or
+        since those of a frame depend on single records. Values are drawn uniformly inside their bins with `rng`, or
         inside the parts of them that `within` gives for some columns. Made-up identifiers go on after the `first` ones.
         """
         return self.frame(self.draw(codes, rng=rng, within=within), like=like, first=first)

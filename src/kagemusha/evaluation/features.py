@@ -22,7 +22,7 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
         if axis is not None:
             scaled = (positions(axis) - float(axis.low)) / span_of(axis)
             # a gap gets the middle of the axis; the mark beside it says that it is one
-            values = np.append(scaled, [0.5] * (column.size - column.ordinary))
+            values = np.append(scaled, [0.5] * (column.size - column.n_values))
             blocks.append(values[codes][:, None].astype(np.float32))
             if column.missing_code is not None:
                 blocks.append((codes == column.missing_code)[:, None].astype(np.float32))

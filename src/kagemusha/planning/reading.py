@@ -1,4 +1,4 @@
-"""How often a table will be read, and what comes over from where it lives: told from the declared domain alone."""
+"""How often a table will be read, and what comes over from where it lives: derived from the declared domain alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kagemusha.columns.dialects import PostgresDialect, SparkDialect
 from kagemusha.encoding.travels import rows_of
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique
-from kagemusha.sources.scans import BYTES_A_CELL, covering, scans_for
+from kagemusha.sources.scans import BYTES_PER_CELL, covering, scans_for
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -48,7 +48,7 @@ def reading(synthesizer: Synthesizer, schema: Schema) -> Reading:
         code_bytes=sum(code_type(size).itemsize for size in domain.sizes),
         postgres_scans=scans(PostgresDialect()),
         spark_jobs=scans(SparkDialect()),
-        counts_bytes=BYTES_A_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
+        counts_bytes=BYTES_PER_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
         records=synthesizer.reads_records,
         raw=rows_of(schema),
     )

@@ -113,7 +113,7 @@ class Curve:
 
 
 def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logarithmic: bool = False) -> str:
-    """Lines over a common axis, told apart by colour and by dashes."""
+    """Lines over a common axis, distinguished by colour and by dashes."""
     width, height, left, right, top, bottom = 560.0, 300.0, 58.0, 12.0, 12.0, 46.0
     xs = [v for one in lines for v in one.x]
     reached = max(

@@ -96,8 +96,8 @@ class Constraint:
         try:
             law = parse_rule(self.rule, self.lines)
         except (SchemaError, UsageError) as error:
-            told = re.sub(r"^(where|formula [^:]*): ", "", str(error))
-            raise SchemaError(f"constraint {self.rule!r}: {told}") from None
+            reason = re.sub(r"^(where|formula [^:]*): ", "", str(error))
+            raise SchemaError(f"constraint {self.rule!r}: {reason}") from None
         object.__setattr__(self, "law", law)
 
     @property

@@ -69,11 +69,11 @@ class CTGAN(Synthesizer):
         )
         weights = play(encoded, encoded.blocks, training, rng, progress)
         return Fitted(
-            GanGenerator(curator.domain, max(1.0, float(rows)), encoded.humps, self.noise, encoded.frequencies, weights)
+            GanGenerator(curator.domain, max(1.0, float(rows)), encoded.modes, self.noise, encoded.frequencies, weights)
         )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Nothing is spent, because nothing is protected; the time grows with the rows, which nobody has told yet."""
+        """Nothing is spent, because nothing is protected; the time grows with the rows, which nobody knows yet."""
         need_torch()
         width = sum(min(size, 64) for size in domain.sizes)
         return Plan([], max(1, 4 * self.hidden * (width + self.hidden)), 1.0 + 2.5 * self.epochs)
