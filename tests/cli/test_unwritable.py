@@ -10,8 +10,8 @@ import pytest
 
 from command import Run
 from kagemusha.errors import OutputError
-from kagemusha.folder.folder import claimed
 from kagemusha.folder import folder
+from kagemusha.folder.folder import claimed
 
 
 def synth(run: Run, patients: Path, out: str, *more: str) -> str:

@@ -1,9 +1,9 @@
 """Rows as points: the space in which distances, means and covariances are taken.
 
 The paper does not say which; it decides results. Expansion: `codes` gives a category its code (0, 1, 2, …) and a number
-its value; `onehot` gives a category one coordinate a label. Scale: `raw` leaves them so, `minmax` puts every coordinate
-of the real table between 0 and 1, `sd` divides by its standard deviation. A value that may be missing has a coordinate
-of its own that says so.
+its value; `onehot` gives a category one coordinate per label. Scale: `raw` leaves them so, `minmax` puts every
+coordinate of the real table between 0 and 1, `sd` divides by its standard deviation. A value that may be missing has a
+coordinate of its own that says so.
 """
 
 from __future__ import annotations

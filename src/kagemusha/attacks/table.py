@@ -21,7 +21,7 @@ from kagemusha.sources.protocol import Source
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows as codes, one column a modelled column of the schema."""
+    """Rows as codes, one column per modelled column of the schema."""
 
     schema: Schema
     codes: Codes

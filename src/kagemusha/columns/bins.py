@@ -75,7 +75,7 @@ def check_scale(column: Any, *, least: float) -> None:
 
 
 def lattice_starts(low: int, high: int, bins: int | None, edges: Sequence[int] | None) -> NDArray[np.int64]:
-    """Left ends of bins on a lattice of whole numbers; more bins than numbers give one bin a number."""
+    """Left ends of bins on a lattice of whole numbers; more bins than numbers give one bin per number."""
     if edges is not None:
         return np.array(edges[:-1], dtype=np.int64)
     width = high - low + 1

@@ -37,7 +37,7 @@ class Encoder:
         self.domain = schema.domain
 
     def encode(self, frame: Any) -> IntArray:
-        """Codes of a table, one row a record, one column a modelled column, in domain order."""
+        """Codes of a table, one row per record, one column per modelled column, in domain order."""
         columns = self.encode_columns(frame)
         rows = len(columns[0])
         codes = np.empty((rows, len(columns)), dtype=np.int64)

@@ -68,7 +68,7 @@ def shade(value: float, most: float) -> str:
 
 
 def heat_map(names: Sequence[str], values: FloatArray, alt: str, *, most: float, shown: str = "{:.2f}") -> str:
-    """A square of shades, one cell a pair, with its scale below."""
+    """A square of shades, one cell per pair, with its scale below."""
     count = len(names)
     cell = max(9.0, min(34.0, 430 / max(1, count)))
     side, left, top = cell * count, 134.0, 6.0

@@ -26,7 +26,10 @@ from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 @dataclass(frozen=True, kw_only=True)
 class CTGAN(Synthesizer):
-    """The paper's network and choices. `epochs` passes over the table, `batch` rows a step, seen in packs of `pack`."""
+    """The paper's network and choices.
+
+    `epochs` passes over the table, `batch` rows per step, seen in packs of `pack`.
+    """
 
     name: ClassVar[str] = "ctgan"
     summary: ClassVar[str] = "no protection: a conditional generative network (CTGAN), for comparisons and games"
