@@ -168,7 +168,7 @@ def dialect(text: str) -> list[str]:
     "sentence",
     [
         "It needs two thin matrices a layer.",
-        "This depends on the seed.",
+        "This hangs on the seed.",
         "Which of them it is was told before.",
         "On a made table of 30 columns",
         "drawn so often, so many that it fits",
@@ -181,7 +181,7 @@ def test_dialect_is_recognised(sentence: str) -> None:
 
 def test_plain_words_pass() -> None:
     assert not dialect(
-        "Two matrices per layer; it depends on the seed, as stated. A tree of a person's rows constructed tables "
+        "Two matrices per layer; it depends on the seed, as stated. A tree of a person's rows made tables "
         "larger."
     )
 
