@@ -181,8 +181,7 @@ def test_dialect_is_recognised(sentence: str) -> None:
 
 def test_plain_words_pass() -> None:
     assert not dialect(
-        "Two matrices per layer; it depends on the seed, as stated. A tree of a person's rows made tables "
-        "larger."
+        "Two matrices per layer; it depends on the seed, as stated. A tree of a person's rows made tables larger."
     )
 
 

@@ -112,7 +112,7 @@ def test_hostile_columns(run: Run, tmp_path: Path) -> None:
 
 def test_a_failure_of_our_own_shows_nothing_raw(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug may still end in a traceback, for whoever mends it, but not with a stranger's bytes in it."""
-    from kagemusha.models import verify
+    from kagemusha.forensics import verify
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(EVIL)
