@@ -4,7 +4,7 @@
 
 Every person also looks at the progress every three seconds, as the page does. Prints how many labels were acknowledged,
 how many are in the store, how many twice, how long an answer took, and how much the server computed for it: that does
-not hang on how busy the machine is, so it can be compared between versions (PYTHONPATH=<another version>/src).
+not depend on how busy the machine is, so it can be compared between versions (PYTHONPATH=<another version>/src).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/hospital.py FOLDER        writes visits.csv, visits.toml and the lists that the schema names
 
-Several visits a patient; names and notes; dates that hang together; ICD codes and postcodes with long tails; a
+Several visits a patient; names and notes; dates that are connected; ICD codes and postcodes with long tails; a
 laboratory value that is a number, "N" (not done) or 9999; few distinct numbers, money with a heavy tail, decimals. What
 the schema says is what a custodian would know without looking: bounds, lists, and rules of the world.
 """

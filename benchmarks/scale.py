@@ -24,7 +24,7 @@ from typing import Any
 
 
 def make(rows: int, columns: int, path: Path) -> None:
-    """A table of people that never was: a few columns that hang together, whole numbers, texts and reals."""
+    """A table of people that never was: a few columns that are connected, whole numbers, texts and reals."""
     import duckdb
 
     fields = [

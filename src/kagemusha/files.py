@@ -102,7 +102,7 @@ def alone(path: Path, held: str) -> Iterator[None]:
 MOST_TEXT = 32 << 20
 """Bytes of the largest text that is read whole: a certificate, a page, a schema."""
 
-FREE_PARTS, BYTES_A_PART = 100_000, 8
+FREE_PARTS, BYTES_PER_PART = 100_000, 8
 """A JSON text may have so many lists, objects and entries, and one more for so many of its bytes."""
 
 _KINDS = (
@@ -176,7 +176,7 @@ def parse_json(text: str | bytes) -> Any:
     Anything else is a ValueError.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if parts_of(data) > FREE_PARTS + len(data) // BYTES_A_PART:
+    if parts_of(data) > FREE_PARTS + len(data) // BYTES_PER_PART:
         raise StrangeFileError("has too many parts")
     try:
         return json.loads(data, parse_constant=_no_number)

@@ -148,7 +148,7 @@ class Normalised:
 
 
 class BatchShaped:
-    """Mutant: sums in single precision instead of on the lattice, whose last bits hang on the shape of the batch."""
+    """Mutant: sums in single precision instead of on the lattice, whose last bits depend on the shape of the batch."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(3)
@@ -190,7 +190,7 @@ def alone_and_together(judge: Network, vectors: np.ndarray) -> int:
 def test_the_lattice_is_what_makes_company_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same scoring path with sums in single precision, not rounded to the lattice.
 
-    Some record's votes hang on its batch.
+    Some record's votes depend on its batch.
     """
     rng = np.random.default_rng(0)
     sizes = [40, 257, 129, 2]

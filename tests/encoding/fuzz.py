@@ -1,4 +1,4 @@
-"""The code of a value must not hang on its company: made frames, CSV and Parquet files, held to `code_of`.
+"""The code of a value must not depend on its company: made frames, CSV and Parquet files, held to `code_of`.
 
     python tests/encoding/fuzz.py --frames 100000 --files 20000
 
@@ -94,7 +94,7 @@ def check_read_back(company: Company) -> str:
         for texts in (many, [*many, odd])
     ]
     if any(spelt in getattr(column, "texts", ()) for spelt in ("01", "True")):
-        return "two labels, one number"  # told apart as texts only, and pandas leaves no text
+        return "two labels, one number"  # distinguished as texts only, and pandas leaves no text
     assert codes[1][: len(many)] == codes[0], f"read_csv: {many!r} + {odd!r} in {column!r}: {codes}"
     return "held"
 

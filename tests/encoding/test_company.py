@@ -1,4 +1,4 @@
-"""The code of a value does not hang on its company.
+"""The code of a value does not depend on its company.
 
 One record may change the type of a column, never its other codes.
 """

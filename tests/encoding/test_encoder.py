@@ -51,7 +51,7 @@ def test_every_code_comes_back(data, like):
 @given(columns().filter(lambda c: isinstance(c, Real) and not c.special_texts), st.integers(0, 2**32))
 def test_reals_stay_in_their_bin_and_domain(column, seed):
     encoder = Encoder(Schema([column]))
-    codes = np.repeat(np.arange(column.ordinary), 20)[:, None]
+    codes = np.repeat(np.arange(column.n_values), 20)[:, None]
     drawn = encoder.decode(codes, rng=np.random.default_rng(seed), like="pyarrow")["x"].to_numpy()
     assert drawn.min() >= column.low
     assert drawn.max() <= column.high

@@ -18,7 +18,7 @@ COARSE = Real("x", lower=-4, upper=4, bins=9, decimals=3)
 
 def drawn(column, values, *, shaped: bool):
     codes = to_codes(column, values, np.zeros(len(values), dtype=bool)).astype(np.int64)
-    shape = slopes(column, np.bincount(codes, minlength=column.ordinary).astype(float)) if shaped else None
+    shape = slopes(column, np.bincount(codes, minlength=column.n_values).astype(float)) if shaped else None
     numbers = draw(column, codes, rng=np.random.default_rng(1), shape=shape)
     assert (to_codes(column, numbers, np.zeros(len(values), dtype=bool)) == codes).all()
     return numbers

@@ -15,7 +15,7 @@ from forgeries import SCHEMA, honest, people, read, reseal
 from kagemusha import door
 from kagemusha.errors import DataError, SignatureError, UsageError, VerifyError
 from kagemusha.folder.folder import write_bundle
-from kagemusha.forensics.drawn import chance_of_so_far
+from kagemusha.forensics.drawn import upper_tail
 from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.verify import verify_release
 from kagemusha.marginals import NoisyMarginal
@@ -137,10 +137,10 @@ def test_noise_of_another_shape_is_believed_and_none_is_not() -> None:
 def test_rows_of_the_model_are_believed_and_others_are_not() -> None:
     rng = np.random.default_rng(0)
     shares = np.array([0.5, 0.3, 0.15, 0.049, 0.001])
-    chances = [chance_of_so_far(rng.multinomial(700, shares), 1e6 * shares) for _ in range(500)]
+    chances = [upper_tail(rng.multinomial(700, shares), 1e6 * shares) for _ in range(500)]
     assert min(chances) > 1e-6
-    assert chance_of_so_far(np.array([200, 200, 200, 50, 50]), shares) < 1e-12
-    assert chance_of_so_far(np.array([0, 0, 0, 0, 700]), shares) < 1e-12
+    assert upper_tail(np.array([200, 200, 200, 50, 50]), shares) < 1e-12
+    assert upper_tail(np.array([0, 0, 0, 0, 700]), shares) < 1e-12
 
 
 def test_a_delta_that_is_too_large_for_the_table_is_a_caution(tmp_path: Path) -> None:

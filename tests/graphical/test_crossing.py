@@ -109,7 +109,7 @@ def test_few_pairs_are_walked_to_and_many_are_carried(monkeypatch: pytest.Monkey
     pairs = across(model)
     assert better_together(model.tree, pairs)
     assert not better_together(model.tree, pairs[:5])
-    monkeypatch.setattr(crossing, "PRODUCTS_A_CELL", 0)
+    monkeypatch.setattr(crossing, "PRODUCTS_PER_CELL", 0)
     assert not better_together(model.tree, pairs)
     monkeypatch.setattr(crossing, "WALKED_CELLS", 8)  # cliques of nine cells are too large to walk through
     assert better_together(model.tree, pairs[:1])

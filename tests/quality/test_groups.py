@@ -125,7 +125,7 @@ def test_three_columns_that_nobody_measured_are_not_promised() -> None:
     _, table, model = fitted("independent", 2.0, 1)
     group = drawn_group(model, "c0 = 1 and c1 = 1 and c3 > 2")
     assert group.error is None
-    assert "cannot be told" in group.words
+    assert "cannot be known" in group.words
     expected = np.prod([float(np.mean(m)) for m in _parts(frame(table))]) * table.rows
     assert group.size == pytest.approx(expected, rel=0.1)
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kagemusha.quality.population import NotListed
-from kagemusha.quality.released import STEP, SURE, group_sizes, right_from
 
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.quality import projectable
+from kagemusha.quality.population import NotListed
 from kagemusha.quality.projectable import CodedTable, compared, in_batches, same_columns, shares
-from kagemusha.quality.released import group_sums, merged_mass
+from kagemusha.quality.released import STEP, SURE, group_sizes, group_sums, merged_mass, right_from
 from kagemusha.quality.svg import Curve, curves, heat_map, picture, rect, shade, shorten, text
 from kagemusha.schema import Boolean, Integer, Schema
 

@@ -1,4 +1,7 @@
-"""The AIM paper's reproduction: on small made tables it runs whole, goes on where it was, and its claims can fail."""
+"""The AIM paper's reproduction.
+
+On small constructed tables it runs whole, goes on where it was, and its claims can fail.
+"""
 
 from __future__ import annotations
 

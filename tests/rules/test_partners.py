@@ -68,10 +68,10 @@ def test_partners_that_other_rules_forbid_are_not_chosen():
     forbidden[0, 0] = True
     forbidden[2] = True  # nobody may live there at all
     law = Determines(("city",), "country")
-    wall = partners(
+    zero = partners(
         domain, "city determines country", law, [StructuralZeros("r", ("city", "country"), forbidden)], lambda _: table
     )
-    assert wall.impossible.tolist() == [[True, False], [False, True], [True, True]]
+    assert zero.impossible.tolist() == [[True, False], [False, True], [True, True]]
 
 
 def test_a_table_that_obeys_keeps_its_partners():

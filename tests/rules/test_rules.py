@@ -21,8 +21,8 @@ from kagemusha.models.doubles import Doubles
 from kagemusha.privacy.budget import Budget
 from kagemusha.rules.conditions import read_where
 from kagemusha.rules.contradictions import contradiction, dead_codes, require_consistent
-from kagemusha.rules.zeroed import walled
-from kagemusha.rules.zeros_of_rules import walls_of
+from kagemusha.rules.zeroed import with_zeros
+from kagemusha.rules.zeros_of_rules import zeros_of_rules
 from kagemusha.schema import Boolean, Category, Date, Integer, Real, Schema
 from kagemusha.schema.constraints import Constraint
 from kagemusha.synthesizers.fit import fit
@@ -96,7 +96,7 @@ def test_doubles_obey_or_the_rules_are_refused_with_their_contradiction(rules, s
         for rule in clash:  # none can be left out
             assert not contradiction(schema.with_constraints(*(r for r in clash if r is not rule)))
         return
-    generator = walled(field_of(schema, rng), schema) if graphical else Plain(schema, rng)
+    generator = with_zeros(field_of(schema, rng), schema) if graphical else Plain(schema, rng)
     doubles = Doubles(schema, generator)
     cells = doubles.cells(doubles.codes(300, rng=rng), rng=rng)
     for rule in schema.constraints:
@@ -118,13 +118,13 @@ def test_walls_rule_out_what_no_values_obey_and_nothing_else(rules):
     cells, codes = encoder.read(table), encoder.encode(table)
     for rule in schema.constraints:
         obeys = holds(schema, rule.law, cells)
-        walls = walls_of(schema.with_constraints(rule))
-        clique = walls[0].clique if walls else schema.domain.canonical(rule.columns)
+        zeros = zeros_of_rules(schema.with_constraints(rule))
+        clique = zeros[0].clique if zeros else schema.domain.canonical(rule.columns)
         axes = [schema.domain.axis(name) for name in clique]
         possible = np.zeros(schema.domain.shape(clique), dtype=bool)
         np.logical_or.at(possible, tuple(codes[obeys][:, axes].T), True)
         expected = ~possible
-        found = walls[0].impossible if walls else np.zeros_like(expected)
+        found = zeros[0].impossible if zeros else np.zeros_like(expected)
         assert np.array_equal(found, expected), rule.rule
     together = np.logical_and.reduce([holds(schema, r.law, cells) for r in schema.constraints])
     assert bool(contradiction(schema)) == (not together.any())
@@ -228,16 +228,16 @@ def test_every_method_obeys_with_and_without_a_condition(method, derived):
 def test_constraints_need_no_accuracy_and_leave_a_model_without_rules_as_it_is():
     schema = Schema(COLUMNS)
     generator = field_of(schema, np.random.default_rng(0))
-    assert walled(generator, schema) is generator
+    assert with_zeros(generator, schema) is generator
     guess = Constraint("x <= y", guess=True)
-    assert walled(generator, schema.with_constraints(guess)) is generator
-    assert walls_of(schema.with_constraints(guess)) == []
+    assert with_zeros(generator, schema.with_constraints(guess)) is generator
+    assert zeros_of_rules(schema.with_constraints(guess)) == []
 
 
 def test_a_wall_inside_the_field_leaves_the_columns_as_they_were():
     schema = Schema(COLUMNS, constraints=["never ward = 'a' and flag = true"])
     generator = field_of(schema, np.random.default_rng(0))
-    inside = walled(generator, schema)
+    inside = with_zeros(generator, schema)
     assert inside.project(("ward", "flag"))[0, 1] == 0
     for name in schema.domain:
         before, after = generator.project((name,)), inside.project((name,))
@@ -277,7 +277,7 @@ def test_values_that_no_row_can_have_are_named():
 )
 def test_mistakes_are_told_in_words(rule, message):
     with pytest.raises(SchemaError, match=message):
-        walls_of(Schema(COLUMNS, constraints=[rule]))
+        zeros_of_rules(Schema(COLUMNS, constraints=[rule]))
 
 
 def test_a_condition_that_the_rules_forbid_is_refused_in_words():

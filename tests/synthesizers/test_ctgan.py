@@ -31,7 +31,7 @@ def rows() -> EncodedRows:
 
 def test_rows_fulfil_their_wishes(rows: EncodedRows) -> None:
     rng = np.random.default_rng(1)
-    block, code = rows.wishes(500, rng)
+    block, code = rows.conditions(500, rng)
     batch = rows.batch(block, code, rng)
     for vector, b, c in zip(batch, block, code, strict=True):
         occurs = rows.counts[[i for i, x in enumerate(rows.blocks) if x.wish >= 0].index(b)][c] > 0
@@ -46,7 +46,7 @@ def test_every_row_is_written_and_read_back(rows: EncodedRows) -> None:
     source = open_source(example_table(), example_schema())
     columns = source.records()[0]
     vectors = rows.encoded(np.arange(400))
-    for hump, block, codes in zip(rows.humps, rows.blocks, columns, strict=True):
+    for hump, block, codes in zip(rows.modes, rows.blocks, columns, strict=True):
         chosen = vectors[:, block.first : block.end].argmax(axis=1)
         back = hump.codes(vectors[:, block.start].astype(float), chosen)
         far = np.abs(back - codes.astype(int))
@@ -59,7 +59,7 @@ def test_rare_codes_are_wished_for_by_the_logarithm_of_their_count() -> None:
     schema = Schema([Category("a", categories=("x", "y", "z"), out_of_domain="clip")])
     source = open_source(pa.table({"a": ["x"] * 900 + ["y"] * 100}), schema)
     rows = EncodedRows.of(schema, source.records()[0], np.random.default_rng(0))
-    _, code = rows.wishes(40_000, np.random.default_rng(1))
+    _, code = rows.conditions(40_000, np.random.default_rng(1))
     shares = np.bincount(code, minlength=3) / 40_000
     wanted = np.log1p([900, 100, 0])
     assert shares == pytest.approx(wanted / wanted.sum(), abs=0.01)

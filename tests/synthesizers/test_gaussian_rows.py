@@ -1,4 +1,4 @@
-"""Rows and nothing but rows: what is kept, what can be asked, and that two worlds cannot be told apart."""
+"""Rows and nothing but rows: what is kept, what can be asked, and that two worlds cannot be distinguished."""
 
 from __future__ import annotations
 

@@ -71,7 +71,9 @@ def test_rare_codes_share_the_last_group() -> None:
     assert merge_rare(np.array([9.0, 1, 8, 2]), 5.0).tolist() == [0, 2, 1, 2]
     assert merge_rare(np.array([9.0, 1, 8]), 5.0).tolist() == [0, 1, 2], "one rare code has nobody to join"
     assert merge_rare(np.array([1.0, 1, 2]), 5.0).tolist() == [0, 0, 0]
-    assert merge_rare(np.array([7.0, 7, 7, 7]), 5.0, most=3).tolist() == [0, 1, 2, 2], "equals are told apart by place"
+    assert merge_rare(np.array([7.0, 7, 7, 7]), 5.0, most=3).tolist() == [0, 1, 2, 2], (
+        "equals are distinguished by place"
+    )
     assert merge_rare(np.array([1.0, 9, 7]), 5.0, most=1).tolist() == [0, 0, 0]
 
 

@@ -1,4 +1,4 @@
-"""Nigao on made tables whose classes differ in mean, in spread, or in neither."""
+"""Nigao on constructed tables whose classes differ in mean, in spread, or in neither."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from kagemusha.errors import UsageError
 COOKIE = "kagemusha"
 MOST_NAME = 60
 TRIES, WINDOW = 10, 60.0
-"""Wrong tokens of one client that are answered as such within so many seconds; after that it is told to wait."""
+"""Wrong tokens of one client that are answered as such within so many seconds; after that it must wait."""
 MOST_CLIENTS = 1_000
 """Clients whose wrong tokens are remembered."""
 

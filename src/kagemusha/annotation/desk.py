@@ -79,7 +79,7 @@ class SimulatedDesk:
 
     oracle: Oracle
     heard: Callable[[int, Answers], None] = lambda number, answers: None
-    """Told after every batch of labels."""
+    """Called after every batch of labels."""
     _pool: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     _answered: list[int] = field(default_factory=list)
     _queue: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

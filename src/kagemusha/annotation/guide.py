@@ -1,4 +1,4 @@
-"""Which pairs of columns matter for what the judge does not know yet: told from doubles and labels alone."""
+"""Which pairs of columns matter for what the judge does not know yet: derived from doubles and labels alone."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Classifiers with several versions: a small network with units left out, or a forest.
 
-Trained on labelled doubles alone. A judge *scores* private records inside the Curator, so a record's votes must hang on
-that record alone. The network's weights and activations are therefore rounded to a lattice on which products and sums
-are exact in doubles, in any order and any batch; which units are left out is drawn once for all records; there is no
-batch normalisation.
+Trained on labelled doubles alone. A judge *scores* private records inside the Curator, so a record's votes must depend
+on that record alone. The network's weights and activations are therefore rounded to a lattice on which products and
+sums are exact in doubles, in any order and any batch; which units are left out is drawn once for all records; there is
+no batch normalisation.
 """
 
 from __future__ import annotations

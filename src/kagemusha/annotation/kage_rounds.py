@@ -5,7 +5,7 @@ distances of all pairs from independence, interactions of pairs, all answered wi
 docs/proofs/kage.md holds word for word. The judge never sees a real record here, not even inside the Curator. Its
 labels enter through one number for each pair, from 0 to 1, computed from doubles (`guide.importance`). These numbers
 decide only *which* interactions are measured and at *what cost*; both may be chosen freely after earlier answers
-(adaptive composition under the filter), and no sensitivity hangs on them.
+(adaptive composition under the filter), and no sensitivity depends on them.
 
 A pair measured several times tells as much as one measured once at the sum of the costs. So a round does not choose
 anew: it brings what every pair has had in all towards what the present labels would have given it.
@@ -34,14 +34,14 @@ from kagemusha.release.curator import Curator
 from kagemusha.synthesizers.kage.instalments import topped_up
 from kagemusha.synthesizers.kage.kage import LIMITS, Kage
 from kagemusha.synthesizers.kage.looks import Looks
-from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
+from kagemusha.synthesizers.kage.state import Measurements, NoisyColumns, measure_columns
 from kagemusha.synthesizers.protocol import Fitted
 
 FIRST = 0.5
 """Of what is left for pairs after the looks, the share that is spent before the first label."""
 
 DRAWN = 10_000
-"""Doubles from which the importance of pairs is told."""
+"""Doubles from which the importance of pairs is taken."""
 
 Remember = Callable[[str, Callable[[], list[int]]], list[int]]
 """A name and how to make some numbers → those numbers, always the same for a name."""
@@ -134,7 +134,7 @@ class KageRounds:
             self._had[i] = self._had.get(i, 0.0) + costs[i]
             self.trace.append(Round(new.query.clique, new.sigma, self.curator.spent))
 
-    def _fit(self, known: Gathered) -> MarkovGenerator:
+    def _fit(self, known: Measurements) -> MarkovGenerator:
         columns = NoisyColumns.of(self._marginals, self.curator.public_rows())
         now = replace(known, columns=columns, interactions=list(self._measured.values()))
         fit = now.fit(max_cells=self.kage.max_cells)

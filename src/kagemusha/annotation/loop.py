@@ -41,7 +41,7 @@ STEP = 5
 """Labels that a round asks for more than the one before: T_k = 5k."""
 
 FALLEN = 0.5
-"""With adaptive labels a round ends when the best open record tells less than this part of what the first one told."""
+"""With adaptive labels a round ends when the best open record tells less than this part of what the first one did."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,9 +56,9 @@ class Project:
 
     def facts(self) -> dict[str, Any]:
         """As the store keeps it: the page shows some of it."""
-        told = {k: v for k, v in asdict(self).items() if k != "settings"}
+        fields = {k: v for k, v in asdict(self).items() if k != "settings"}
         return {
-            **told,
+            **fields,
             "classes": list(self.classes),
             "labels": self.settings.labels,
             "settings": asdict(self.settings),

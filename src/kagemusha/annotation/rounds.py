@@ -1,4 +1,4 @@
-"""The private side of the loop: one marginal a round, chosen where the judge is unsure, measured plainly.
+"""The private side of the loop: one marginal per round, chosen where the judge is unsure, measured plainly.
 
 Adjacency, sensitivity, cost: choosing is an exponential mechanism on weighted errors (`queries.weighted_errors`),
 measuring a Gaussian one on plain counts. Of the budget ρ, nine tenths are shared by the columns and the rounds'

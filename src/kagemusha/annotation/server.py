@@ -31,7 +31,7 @@ STATIC = Path(__file__).parent / "static"
 MOST_BODY = 4096
 TAKEN = "somebody else labels under this name: choose another, or go on in the browser where you began"
 FRESH = 1.0
-"""Seconds for which everybody is told the same progress."""
+"""Seconds for which everybody sees the same progress."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -88,7 +88,7 @@ class _Site:
             loader=PackageLoader("kagemusha.annotation", "static"), autoescape=True, undefined=StrictUndefined
         )
         self._names: dict[str, str] = {}
-        self._lock, self._told = Lock(), (-FRESH, dict[str, Any]())
+        self._lock, self._progress_seen = Lock(), (-FRESH, dict[str, Any]())
         self._pages = {name: pages.get_template(f"{name}.html") for name in ("annotate", "settle")}
 
     @cached_property
@@ -206,11 +206,11 @@ class _Site:
     def progress(self, _: dict[str, Any]) -> dict[str, Any]:
         """Both budgets, quality so far, agreement: the same for everybody, so it is looked up once a second at most."""
         with self._lock:
-            at, told = self._told
+            at, progress = self._progress_seen
             if time.monotonic() - at > FRESH:
-                told = self._progress()
-                self._told = time.monotonic(), told
-            return told
+                progress = self._progress()
+                self._progress_seen = time.monotonic(), progress
+            return progress
 
     def _progress(self) -> dict[str, Any]:
         facts = self._project

@@ -1,4 +1,4 @@
-"""Questions and labels in one SQLite file: one transaction a label, so that what was acknowledged is on disk.
+"""Questions and labels in one SQLite file: one transaction per label, so that what was acknowledged is on disk.
 
 Holds synthetic records and what people said about them; nothing in it is private. The loop writes questions and reads
 labels, the server hands questions out and writes labels, each from its own process.

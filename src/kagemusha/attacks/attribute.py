@@ -40,8 +40,8 @@ class AttributeRisk:
         if self.difference.low <= 0:
             return (
                 f"{self.secret}: guessed right in {100 * self.inside.value:.1f} % of cases, and in "
-                f"{100 * self.without.value:.1f} % from doubles that never saw these people: no difference that could "
-                f"be told."
+                f"{100 * self.without.value:.1f} % from doubles that never saw these people: no difference can "
+                f"be seen."
             )
         return (
             f"{self.secret}: being in the table raises the chance of a right guess from {100 * self.without.value:.1f} "

@@ -92,11 +92,11 @@ class Campaign:
         secrets = []
         for i, secret in enumerate(self.secrets):
             step = (1 - share) / len(self.secrets)
-            told = part(progress, share + i * step, share + (i + 1) * step)
+            listener = part(progress, share + i * step, share + (i + 1) * step)
             count = min(20, self.rules.trainings)
             secrets.append(
                 attribute_risk(
-                    maker, table, secret, trainings=count, space=self.spaces[0], seed=self.seed, progress=told
+                    maker, table, secret, trainings=count, space=self.spaces[0], seed=self.seed, progress=listener
                 )
             )
         return Attacked(game, found, verdict(found, budget), budget, secrets, tuple(notes))

@@ -1,9 +1,9 @@
 """Rows as points: the space in which distances, means and covariances are taken.
 
 The paper does not say which; it decides results. Expansion: `codes` gives a category its code (0, 1, 2, …) and a number
-its value; `onehot` gives a category one coordinate a label. Scale: `raw` leaves them so, `minmax` puts every coordinate
-of the real table between 0 and 1, `sd` divides by its standard deviation. A value that may be missing has a coordinate
-of its own that says so.
+its value; `onehot` gives a category one coordinate per label. Scale: `raw` leaves them so, `minmax` puts every
+coordinate of the real table between 0 and 1, `sd` divides by its standard deviation. A value that may be missing has a
+coordinate of its own that says so.
 """
 
 from __future__ import annotations
@@ -173,13 +173,13 @@ def column_features(column: Modelled, expansion: str) -> FloatArray:
     if axis is None:
         return np.eye(column.size) if expansion == "onehot" else np.arange(column.size, dtype=np.float64)[:, None]
     ends = np.append(axis.starts[1:], axis.high).astype(np.float64)
-    whole = axis.ordinary == axis.high - axis.low + 1
+    whole = axis.n_values == axis.high - axis.low + 1
     values = axis.starts.astype(np.float64) if whole else (axis.starts + ends) / 2
-    marks = axis.size - axis.ordinary
+    marks = axis.size - axis.n_values
     # a missing or special value lies in the middle of the axis, and says so in a coordinate of its own
     table = np.zeros((axis.size, 1 + marks))
-    table[: axis.ordinary, 0], table[axis.ordinary :, 0] = values, float(axis.low + axis.high) / 2
-    table[axis.ordinary :, 1:] = np.eye(marks)
+    table[: axis.n_values, 0], table[axis.n_values :, 0] = values, float(axis.low + axis.high) / 2
+    table[axis.n_values :, 1:] = np.eye(marks)
     return table
 
 

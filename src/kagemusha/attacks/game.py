@@ -103,7 +103,7 @@ class Game:
 
     @cached_property
     def worlds(self) -> dict[str, World]:
-        """Every table that is trained on, by a name that does not hang on the order of targets."""
+        """Every table that is trained on, by a name that does not depend on the order of targets."""
         found = {}
         for target in self.targets:
             for world in target.worlds(self.table):
@@ -252,7 +252,7 @@ def _scene(digest: str, held: _Held, target: str, space: Space) -> Scene:
 
 
 class _Held:
-    """A game as part of a key that is told apart by its digest alone."""
+    """A game as part of a key that is distinguished by its digest alone."""
 
     def __init__(self, game: Game) -> None:
         self.game = game

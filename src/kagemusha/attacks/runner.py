@@ -1,8 +1,8 @@
 """Plays on all cores, or on a cluster.
 
-Each finished unit is a file, so that a run that was killed goes on where it was. What a unit gives hangs on the game's
-seed and the unit's name alone, so the number of workers and the order of work change nothing. A worker holds one table,
-one model and a few numbers at a time; results go to disk, not into memory.
+Each finished unit is a file, so that a run that was killed goes on where it was. What a unit gives depends on the
+game's seed and the unit's name alone, so the number of workers and the order of work change nothing. A worker holds one
+table, one model and a few numbers at a time; results go to disk, not into memory.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _play(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
 def _play_alone(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
     """One after the other in every process.
 
-    What networks draw at their start hangs on a state that threads would share.
+    What networks draw at their start depends on a state that threads would share.
     """
     with _ALONE:
         return _play(game, unit)

@@ -21,7 +21,7 @@ from kagemusha.sources.protocol import Source
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows as codes, one column a modelled column of the schema."""
+    """Rows as codes, one column per modelled column of the schema."""
 
     schema: Schema
     codes: Codes
@@ -126,7 +126,7 @@ def _coarser(fine: Measured | None, coarse: Measured | None) -> IntArray | None:
     if fine is None or coarse is None or (fine.missing, fine.special) != (coarse.missing, coarse.special):
         return None
     lookup = np.searchsorted(coarse.starts[1:], fine.starts, side="right")
-    return np.append(lookup, np.arange(coarse.ordinary, coarse.size)).astype(np.int64)
+    return np.append(lookup, np.arange(coarse.n_values, coarse.size)).astype(np.int64)
 
 
 class Coarse:

@@ -124,7 +124,7 @@ def _blind(table: Table, count: int, rng: np.random.Generator) -> IntArray:
 def _corners(table: Table) -> list[IntArray]:
     """For every column the codes that a corner may have: all labels, and the two bounds of a number."""
     return [
-        np.unique(np.array([0, column.ordinary - 1])) if column.axis is not None else np.arange(column.size)
+        np.unique(np.array([0, column.n_values - 1])) if column.axis is not None else np.arange(column.size)
         for column in table.schema.modelled
     ]
 

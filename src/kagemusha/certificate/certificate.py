@@ -112,8 +112,8 @@ class Certificate:
     @property
     def facts(self) -> dict[str, str]:
         """What a reader asks first."""
-        told = {"guarantee": self.promise, "method": self.method, "data set": self.dataset, "made on": self.created}
-        return told | {f"no guarantee because ({i})": why for i, why in enumerate(self.broken_because, 1)}
+        fields = {"guarantee": self.promise, "method": self.method, "data set": self.dataset, "made on": self.created}
+        return fields | {f"no guarantee because ({i})": why for i, why in enumerate(self.broken_because, 1)}
 
     @property
     def required_assumptions(self) -> tuple[str, ...]:

@@ -81,8 +81,8 @@ class PublicKey:
     def to_json(self) -> dict[str, Any]:
         """What is written down of it."""
         public = base64.b64encode(self.public).decode()
-        told = {"id": self.id, "name": self.name, "created": self.created, "expires": self.expires, "public": public}
-        return told if self.revoked is None else {**told, "revoked": self.revoked}
+        fields = {"id": self.id, "name": self.name, "created": self.created, "expires": self.expires, "public": public}
+        return fields if self.revoked is None else {**fields, "revoked": self.revoked}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PublicKey:

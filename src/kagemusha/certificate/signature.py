@@ -49,7 +49,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Signed:
-    """Who signed, as far as can be told."""
+    """Who signed, as far as is known."""
 
     standing: Standing
     words: str
@@ -110,7 +110,7 @@ def judge(inventory: Inventory, trust: Trust, *, needed: bool = False, on: date 
     Without the cryptography package a signature stays unchecked, unless it is `needed`; then its lack is a UsageError.
     """
     if SIGNATURE not in inventory.files:
-        return Signed(Standing.UNSIGNED, "but signed by nobody: who made it cannot be told")
+        return Signed(Standing.UNSIGNED, "but signed by nobody: who made it cannot be known")
     try:
         payload, carried, signature = _opened(inventory.read(SIGNATURE))
         missing = _uncovered(payload, {n: h for n, h in inventory.hashes.items() if n != SIGNATURE})

@@ -242,5 +242,5 @@ def _unit_check(certificate: Certificate, schema: Schema) -> Check:
 
 def _weight_check(certificate: Certificate, schema: Schema) -> Check:
     """Where the schema declares survey weights, the certificate says what is protected."""
-    told = set(sentences.weighted(schema)) <= set(certificate.assumptions)
-    return Check("survey weights", told, "what is protected is said" if told else "what is protected is not said")
+    listed = set(sentences.weighted(schema)) <= set(certificate.assumptions)
+    return Check("survey weights", listed, "what is protected is said" if listed else "what is protected is not said")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 import typer
 
 from kagemusha.cli.options import ledger_path
-from kagemusha.cli.output import cap_told, plain, say
+from kagemusha.cli.output import cap_summary, plain, say
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Adjacency
 
@@ -73,7 +73,7 @@ class Paid(Generic[Released]):
             "adjacency": str(promised.adjacency),
             "release": self.certificate.release,
             "ledger": ledger_shown(self.ledger),
-            "cap": cap_told(self.cap),
+            "cap": cap_summary(self.cap),
         }
 
     def say(self) -> None:

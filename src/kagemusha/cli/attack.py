@@ -95,7 +95,7 @@ def attack(
     """Attack a method, a release or any program, and see whether anyone can tell who was in the table.
 
     Thousands of tables are synthesised with and without a target, with simulated noise; nothing is released and nothing
-    spent; the ledger of the table is told first. Results are INTERNAL. Exits with 5 if the plays contradict the
+    spent; the table's ledger records that first. Results are INTERNAL. Exits with 5 if the plays contradict the
     promise. An attack that fails proves nothing: see also `kagemusha audit`.
     """
     from kagemusha.attacks.campaign import Campaign
@@ -142,11 +142,11 @@ def attack(
             progress("reading", 0.0)
             table = read_table(data, declared)
             for i, maker in enumerate(makers):
-                told = part(progress, i / len(makers), (i + 1) / len(makers))
+                listener = part(progress, i / len(makers), (i + 1) / len(makers))
                 folder = None if plays is None else plays / maker.name
                 attacked.append(
                     campaign.against(
-                        maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=told
+                        maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
                     )
                 )
     except KeyboardInterrupt:

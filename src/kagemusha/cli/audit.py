@@ -51,9 +51,9 @@ def audit(
 ) -> None:
     """Attack a method where it hurts most.
 
-    Two tiny made tables that differ in one person, every released number in sight. Reads no data of yours. The bound on
-    ε and μ that is found holds with probability 0.9999. Exits with 5 if it contradicts the promise. No audit proves a
-    promise; it bounds how wrong it can be.
+    Two tiny constructed tables that differ in one person, every released number in sight. Reads no data of yours. The
+    bound on ε and μ that is found holds with probability 0.9999. Exits with 5 if it contradicts the promise. No audit
+    proves a promise; it bounds how wrong it can be.
     """
     from kagemusha.attacks.audit import audit as run
     from kagemusha.attacks.worst_case import OPTIONS
@@ -82,7 +82,7 @@ def audit(
             progress=progress,
         )
     if as_json:
-        told = {
+        summary = {
             "method": method,
             "epsilon": epsilon,
             "delta": delta,
@@ -96,7 +96,7 @@ def audit(
             "epsilon": found.found.epsilon,
             "accuracy": found.found.accuracy,
         }
-        say_json({**told, "promised mu": found.promised_mu, "proved": proof, "verdict": found.verdict})
+        say_json({**summary, "promised mu": found.promised_mu, "proved": proof, "verdict": found.verdict})
     else:
         say(f"[bold]{plain(method)}[/], {budget.in_words()}: {2 * runs:,} runs")
         say(f"Promised   ε = {epsilon:g} (μ = {found.promised_mu:.4g})")

@@ -39,7 +39,7 @@ def compare(
 ) -> None:
     """Run several methods at several ε and draw error against ε, with error bars.
 
-    These are simulations: they read the real table without a charge, which its ledger is told first, so the results are
+    These are simulations: they read the real table without a charge, which its ledger records first, so the results are
     INTERNAL. Every finished fit is kept; stopped with Ctrl-C, the same command goes on where it was.
     """
     from kagemusha.evaluation.compare import Comparison, run_comparison

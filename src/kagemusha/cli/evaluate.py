@@ -56,7 +56,7 @@ def evaluate(
 ) -> None:
     """Compare a synthetic table with the real one and write a report.
 
-    The report is INTERNAL: it reads real data without a privacy charge, which the ledger of the table is told first.
+    The report is INTERNAL: it reads real data without a privacy charge, which the table's ledger records first.
     What may be published about quality is in the release already (quality.html).
     """
     import numpy as np

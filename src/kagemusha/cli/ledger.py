@@ -138,8 +138,8 @@ def allow_unprotected(
     where = ledger_path(ledger, dataset)
     _open(where).close()
     open_ledger(where).allow_unprotected(name, policy, allowed=not forbid)
-    told = "need the owner's word again" if forbid else "are allowed from now on, and stand in the ledger"
-    say(plain(f"{name} (policy {policy}): reads without protection {told}"))
+    outcome = "need the owner's word again" if forbid else "are allowed from now on, and stand in the ledger"
+    say(plain(f"{name} (policy {policy}): reads without protection {outcome}"))
 
 
 @app.command("allow-looks")
@@ -227,7 +227,7 @@ def close(
 ) -> None:
     """Give up a release that was interrupted: what it reserved and never charged goes back to the cap.
 
-    What was charged stays spent. The release cannot be gone on with afterwards; another --key makes another one.
+    What was charged stays spent. The release cannot be resumed afterwards; another --key makes another one.
     """
     where = ledger_path(ledger, data)
     _open(where).close()
@@ -242,11 +242,15 @@ def close(
     book.close_release(release)
     # another process may have charged a last step meanwhile
     charged = next(r.charged for r in book.releases() if r.id == release)
-    told = (
+    outcome = (
         f"{in_epsilon(one, charged)} stays spent of the {in_epsilon(one, one.reserved)} that it had reserved; the "
         f"rest went back"
     )
-    say(plain(f"{release} is closed: {told if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"))
+    say(
+        plain(
+            f"{release} is closed: {outcome if math.isfinite(one.epsilon) else 'with ε = ∞ it held no part of a cap'}"
+        )
+    )
 
 
 @app.command()

@@ -148,7 +148,7 @@ PAID_BEFORE = (
 )
 
 
-def cap_told(cap: Cap | None) -> dict[str, Any] | None:
+def cap_summary(cap: Cap | None) -> dict[str, Any] | None:
     """The cap after a release, for machines."""
     return None if cap is None else {"epsilon": cap.budget.epsilon, "delta": cap.budget.delta, "added up by": cap.rule}
 

@@ -88,7 +88,7 @@ def plan(
     schedule = synthesizer.schedule_for(complete, budget)
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
-    told = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
+    expected = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
     read = reading(synthesizer, complete)
     if as_json:
         say_json(
@@ -98,14 +98,14 @@ def plan(
                 "budget": {"epsilon": budget.epsilon, "delta": delta, "adjacency": adjacency, "rows": budget.rows},
                 "accounting": synthesizer.accounting,
                 "total": limit.total,
-                "split": dict(told.steps),
+                "split": dict(expected.steps),
                 "cells": cost.cells,
-                "megabytes": told.megabytes,
-                "seconds": told.seconds,
-                "phases": {phase.name: phase.seconds for phase in told.phases},
-                "reading": {**asdict(read), "bytes moved": read.moved(told.rows)},
-                "rows": told.rows,
-                "error": told.error,
+                "megabytes": expected.megabytes,
+                "seconds": expected.seconds,
+                "phases": {phase.name: phase.seconds for phase in expected.phases},
+                "reading": {**asdict(read), "bytes moved": read.moved(expected.rows)},
+                "rows": expected.rows,
+                "error": expected.error,
                 "solved": None if solved is None else asdict(solved),
                 "derived": [str(fact) for fact in declared.derived_facts()],
                 "open": [str(fact) for fact in open_facts],
@@ -117,11 +117,11 @@ def plan(
     say(f"[bold]{method}[/]: {synthesizer.summary}")
     if chosen is not None:
         say(f"Why         {plain(chosen.why)} (--method takes another one)")
-    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in told.steps])
-    about = f"{told.rows:,} rows" + ("" if rows else " (--rows N for yours)")
-    taken = [[phase.name, _duration(phase.seconds)] for phase in told.phases]
+    say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in expected.steps])
+    about = f"{expected.rows:,} rows" + ("" if rows else " (--rows N for yours)")
+    taken = [[phase.name, _duration(phase.seconds)] for phase in expected.phases]
     say_table(
-        f"Time, at most about, for {about}", ["part", "CPU time"], [*taken, ["all of it", _duration(told.seconds)]]
+        f"Time, at most about, for {about}", ["part", "CPU time"], [*taken, ["all of it", _duration(expected.seconds)]]
     )
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
@@ -131,11 +131,12 @@ def plan(
             say(f"Hidden by   {plain(event.noise_in_words)}; no more rows can ever be drawn")
     names = complete.domain.names
     say(f"Columns     {len(names)} ({plain(', '.join(names[:8]))}{', …' if len(names) > 8 else ''})")
-    say(f"Reading     {plain(_reading(read, told.rows))}")
-    say(f"Memory      at most about {told.megabytes:,.0f} MB; the model has up to {cost.cells:,} cells")
-    if told.error is not None:
+    say(f"Reading     {plain(_reading(read, expected.rows))}")
+    say(f"Memory      at most about {expected.megabytes:,.0f} MB; the model has up to {cost.cells:,} cells")
+    if expected.error is not None:
         say(
-            f"Error       two-way tables off by about {100 * told.error:.1f} % of {rows:,} rows ({50 * told.error:.1f} "
+            f"Error       two-way tables off by about {100 * expected.error:.1f} % of {rows:,} rows "
+            f"({50 * expected.error:.1f} "
             "of 100 doubles in a wrong cell), as in tables of this shape; more or less as columns depend on each other"
         )
     elif cost.error is not None:
@@ -235,7 +236,7 @@ def _about(unit: Unit, budget: Budget, accounting: Accounting) -> str:
             "single rows: someone with several rows is protected less. If persons have several, declare [unit] in "
             "the schema"
         )
-    whose = f"persons, told apart by {unit.column!r}" if unit.column else "persons"
+    whose = f"persons, distinguished by {unit.column!r}" if unit.column else "persons"
     if unit.max_rows == 1:
         return f"{whose}, with one row of each: the noise is that of a promise about single rows"
     if ACCOUNTANTS[accounting].declared:

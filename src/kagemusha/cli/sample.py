@@ -55,10 +55,10 @@ def sample(
         warn(find_formulas(loaded.schema).in_words())
     group = None if where is None else drawn_group(loaded, where)
     if as_json:
-        told = None if group is None else {"people": group.size, "off by at most": group.error}
-        if told is not None and group is not None and group.population is not None:
-            told["people of the population"] = group.population
-        say_json({"file": str(out), "group": told, "rows": written})
+        summary = None if group is None else {"people": group.size, "off by at most": group.error}
+        if summary is not None and group is not None and group.population is not None:
+            summary["people of the population"] = group.population
+        say_json({"file": str(out), "group": summary, "rows": written})
     else:
         say(f"{plain(out)}: {written:,} doubles")
         if group is not None:

@@ -162,7 +162,7 @@ class Form:
         return self._categories(column) if column.axis is None else self._bounds(column.axis)
 
     def _categories(self, column: Any) -> Column:
-        given = prompt("All its values, separated by commas, or @FILE for a list with one a line")
+        given = prompt("All its values, separated by commas, or @FILE for a list with one per line")
         if given.startswith("@"):
             values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
         else:

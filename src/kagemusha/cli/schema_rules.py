@@ -55,7 +55,7 @@ def count_exactly(
 ) -> dict[str, Any]:
     """Count the rows that break each rule.
 
-    A ledger that is in use is told first that the table was read without protection.
+    A ledger that is in use first records that the table was read without protection.
     """
     from kagemusha.ledger import ledger_exists
     from kagemusha.queries.broken_rules import BrokenRules

@@ -24,7 +24,7 @@ from kagemusha.cli.options import (
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import PAID_BEFORE, cap_told, first_cap_in_words, plain, progress_bar, say, say_json, warn
+from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, progress_bar, say, say_json, warn
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import Progress
@@ -184,7 +184,7 @@ def synth(
                 "method": made.method,
                 "broken because": certificate.broken_because,
                 "files": certificate.outputs,
-                "cap": cap_told(made.cap),
+                "cap": cap_summary(made.cap),
             }
         )
         return

@@ -92,8 +92,8 @@ def totals(
     off = WITHIN_95 * found.sigma
     if as_json:
         listed = [{**dict(zip(found.clique, names, strict=True)), "people": people} for names, people in groups]
-        told = {"by": list(found.clique), "totals": listed, "off by at most, 95 of 100": off}
-        say_json({**told, **paid.to_json()})
+        summary = {"by": list(found.clique), "totals": listed, "off by at most, 95 of 100": off}
+        say_json({**summary, **paid.to_json()})
         return
     rows = [
         [*names, f"{people:,.0f}", f"{max(0.0, people - off):,.0f} to {max(0.0, people + off):,.0f}"]

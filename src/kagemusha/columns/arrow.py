@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import IntArray
-from kagemusha.columns.label import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_PER_DAY
 from kagemusha.columns.values import (
     FIRST_MOMENT,
     FIRST_NANOSECOND,
@@ -121,7 +121,7 @@ def microseconds_of(values: Any) -> tuple[IntArray, NDArray[np.bool_]]:
     counts = values.view(pa.int32() if days else pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return counts // 1_000, missing | (counts < FIRST_NANOSECOND) | (counts > LAST_NANOSECOND)
-    size = MICROSECONDS_A_DAY if days else 1_000 if pa.types.is_date64(kind) else _STAMPS[kind.unit]
+    size = MICROSECONDS_PER_DAY if days else 1_000 if pa.types.is_date64(kind) else _STAMPS[kind.unit]
     far = (counts < -(-FIRST_MOMENT // size)) | (counts > LAST_MOMENT // size)
     return np.where(far, 0, counts.astype(np.int64)) * size, missing | far
 

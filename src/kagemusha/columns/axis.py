@@ -29,7 +29,7 @@ from kagemusha.columns.arrow import (
 )
 from kagemusha.columns.bins import Span, draw, to_codes
 from kagemusha.columns.cells import Cells
-from kagemusha.columns.label import MICROSECONDS_A_DAY, days_of
+from kagemusha.columns.label import MICROSECONDS_PER_DAY, days_of
 from kagemusha.columns.modelled import Modelled
 from kagemusha.columns.values import Elapsed, Instant, Plain
 
@@ -104,17 +104,17 @@ class Axis(Modelled):
         return None
 
     @property
-    def ordinary(self) -> int:
+    def n_values(self) -> int:
         """Number of codes without *special* and *missing*."""
         return len(self.starts)
 
     @property
     def size(self) -> int:
         """Number of codes."""
-        return self.ordinary + len(self.special) + self.missing
+        return self.n_values + len(self.special) + self.missing
 
     @property
-    def empty_code(self) -> int:
+    def missing_or_outside_code(self) -> int:
         """Where a missing value is counted."""
         return 0 if self.missing_code is None else self.missing_code
 
@@ -150,7 +150,7 @@ class Axis(Modelled):
         """What an arrow array says whose values need not become text first; None for any other."""
         if is_temporal(values.type):
             microseconds, missing = microseconds_of(values)
-            return microseconds.astype(np.float64) / float(MICROSECONDS_A_DAY), missing
+            return microseconds.astype(np.float64) / float(MICROSECONDS_PER_DAY), missing
         numbers = floats_of(values)
         return None if numbers is None else (numbers, np.isnan(numbers))
 
@@ -163,16 +163,16 @@ class Axis(Modelled):
     def code_of(self, value: Plain, reader: TextReader) -> int:
         """The code of one plain value."""
         if isinstance(value, str) and value in self.special_texts:
-            return self.ordinary + self.special_texts[value]
+            return self.n_values + self.special_texts[value]
         said = self.says(value)
         if isinstance(said, str):
             (said,), (nothing,) = self.read_texts([said], reader)
             said = None if nothing else said
         if said is None or math.isnan(said):
-            return self.empty_code
+            return self.missing_or_outside_code
         place = self.places(np.array([said])).tolist()[0]
         if place in self.special_numbers:
-            return self.ordinary + self.special_numbers[place]
+            return self.n_values + self.special_numbers[place]
         if self.out_of_domain == "missing" and not self.low <= place <= self.high:
             return self.size - 1
         return bisect.bisect_right(self.starts, min(max(place, self.low), self.high)) - 1
@@ -208,7 +208,7 @@ class Axis(Modelled):
         said, missing = self.hear(values, reader)
         codes = to_codes(self, self.places(said), missing)
         for row, special in self._named(values):
-            codes[row] = self.ordinary + special
+            codes[row] = self.n_values + special
         return codes
 
     def _named(self, values: Sequence[Plain]) -> list[tuple[int, int]]:
@@ -265,14 +265,14 @@ class Axis(Modelled):
 
     def cells_of(self, codes: IntArray, numbers: NDArray[Any] | None = None) -> Cells:
         """Codes, and the numbers that stand for those of bins."""
-        extra = codes - self.ordinary
+        extra = codes - self.n_values
         return Cells(np.where(extra >= 0, extra, -1), np.zeros(len(codes)) if numbers is None else numbers)
 
     def draw(
         self, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None, shape: FloatArray | None = None
     ) -> Cells:
         """A number in each code's bin."""
-        inside = np.where(codes >= self.ordinary, 0, codes)
+        inside = np.where(codes >= self.n_values, 0, codes)
         return self.cells_of(codes, draw(self, inside, rng=rng, within=within, shape=shape))
 
     def inside(self, start: NDArray[Any], end: NDArray[Any], places: FloatArray | None, rng: Any) -> NDArray[Any]:

@@ -75,7 +75,7 @@ def check_scale(column: Any, *, least: float) -> None:
 
 
 def lattice_starts(low: int, high: int, bins: int | None, edges: Sequence[int] | None) -> NDArray[np.int64]:
-    """Left ends of bins on a lattice of whole numbers; more bins than numbers give one bin a number."""
+    """Left ends of bins on a lattice of whole numbers; more bins than numbers give one bin per number."""
     if edges is not None:
         return np.array(edges[:-1], dtype=np.int64)
     width = high - low + 1
@@ -100,7 +100,7 @@ LISTED = 1 << 16
 
 def own_codes(column: Axis) -> bool:
     """Whether every whole number of the domain is its own code."""
-    return column.whole and column.points is None and column.ordinary == int(column.high) - int(column.low) + 1
+    return column.whole and column.points is None and column.n_values == int(column.high) - int(column.low) + 1
 
 
 def to_codes(column: Axis, numbers: NDArray[Any], missing: NDArray[np.bool_]) -> Codes:
@@ -121,9 +121,9 @@ def to_codes(column: Axis, numbers: NDArray[Any], missing: NDArray[np.bool_]) ->
         codes = np.searchsorted(column.starts[1:], numbers, side="right").astype(kind)
     if outside is not None:
         codes[outside] = column.missing_code
-    codes[missing] = column.empty_code
+    codes[missing] = column.missing_or_outside_code
     for number, special in column.special_numbers.items():
-        codes[(numbers == number) & ~missing] = column.ordinary + special
+        codes[(numbers == number) & ~missing] = column.n_values + special
     return codes
 
 
@@ -152,12 +152,12 @@ def slopes(column: Axis, counts: FloatArray) -> FloatArray:
     The density at an edge lies between those of the bins on both sides; every bin keeps its count. A bin that stands
     out from both neighbours says nothing about its inside, and neither does one that holds a single number.
     """
-    flat = np.zeros(column.ordinary)
-    if column.points is not None or column.ordinary < 3:
+    flat = np.zeros(column.n_values)
+    if column.points is not None or column.n_values < 3:
         return flat
-    start, end = spans(column, np.arange(column.ordinary))
+    start, end = spans(column, np.arange(column.n_values))
     width = (end - start).astype(np.float64)
-    density = np.maximum(counts[: column.ordinary], 0.0) / width
+    density = np.maximum(counts[: column.n_values], 0.0) / width
     edge = (density[:-1] * width[1:] + density[1:] * width[:-1]) / (width[:-1] + width[1:])
     left = np.append(np.maximum(2 * density[0] - edge[0], 0.0), edge)
     right = np.append(edge, np.maximum(2 * density[-1] - edge[-1], 0.0))

@@ -29,12 +29,12 @@ class Boolean(Labelled):
         return ()
 
     @property
-    def ordinary(self) -> int:
+    def n_values(self) -> int:
         """Number of codes without *other* and *missing*."""
         return 2
 
     @property
-    def stray_code(self) -> int:
+    def outside_code(self) -> int:
         """Where a value outside the domain is counted."""
         return 2 if self.out_of_domain == "missing" else 0
 

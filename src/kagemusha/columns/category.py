@@ -148,7 +148,7 @@ class Category(Labelled):
         return {canonical(text_of(value)): code for code, value in enumerate(self.categories or ())}
 
     @property
-    def ordinary(self) -> int:
+    def n_values(self) -> int:
         """Number of codes without *other* and *missing*."""
         return len(self.categories or ())
 
@@ -158,16 +158,16 @@ class Category(Labelled):
         added = (
             self.out_of_domain in ("other", "redraw") and canonical(text_of(self.other_label)) not in self._positions
         )
-        return self.ordinary if added else None
+        return self.n_values if added else None
 
     @property
-    def stray_code(self) -> int:
+    def outside_code(self) -> int:
         """Where a value outside the domain is counted."""
         if self.out_of_domain == "missing":
             return self.size - 1
         if self.out_of_domain == "clip":
-            return self.ordinary - 1
-        return self._positions.get(canonical(text_of(self.other_label)), self.ordinary)
+            return self.n_values - 1
+        return self._positions.get(canonical(text_of(self.other_label)), self.n_values)
 
     @cached_property
     def other_label(self) -> Label:
@@ -175,7 +175,7 @@ class Category(Labelled):
         if self.other is not None:
             return self.other
         whole = {int(value) for value in self.categories or () if _is_whole(value)}
-        if self.out_of_domain != "redraw" or OTHER in self._positions or not whole or len(whole) < self.ordinary:
+        if self.out_of_domain != "redraw" or OTHER in self._positions or not whole or len(whole) < self.n_values:
             return OTHER
         low, high = INTEGER_TYPES.get(self.dtype or "int64", (0, 0))
         free = (number for number in (max(whole) + 1, min(whole) - 1, *range(low, low + len(whole) + 1)))
@@ -250,8 +250,8 @@ class Category(Labelled):
     def advice(self) -> list[str]:
         """What a person should still think about."""
         found = super().advice
-        if self.ordinary > MANY_VALUES:
-            found = [f"{self.ordinary:,} categories: noise will hide nearly all of them; group them, or drop it"]
+        if self.n_values > MANY_VALUES:
+            found = [f"{self.n_values:,} categories: noise will hide nearly all of them; group them, or drop it"]
         own = self.categories or ()
         if sum(_COMMA.fullmatch(str(label)) is not None for label in own) >= max(2, len(own) // 2):
             found.append(
@@ -263,7 +263,8 @@ class Category(Labelled):
             number = number_of(text)
             if number is not None and said.setdefault(number, text) != text:
                 found.append(
-                    f"{said[number]!r} and {text!r} are one number: they are told apart in text only, so hand over the "
+                    f"{said[number]!r} and {text!r} are one number: they are distinguished in text only, so hand over "
+                    f"the "
                     "file itself, or a frame that holds the column as text"
                 )
                 break

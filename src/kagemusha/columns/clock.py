@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kagemusha.columns.parse import TextReader
 
 FORMATS = {"%H:%M": 60, "%H:%M:%S": 1}
-"""How texts are written, and the seconds between two that can be told apart."""
+"""How texts are written, and the seconds between two that can be distinguished."""
 
 _MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _TIMES = {"%H:%M": re.compile(_MINUTE), "%H:%M:%S": re.compile(f"{_MINUTE}:[0-5][0-9]")}

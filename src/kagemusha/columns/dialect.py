@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from kagemusha.columns.label import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_PER_DAY
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import LAST_MOMENT
 
@@ -136,7 +136,7 @@ class Dialect(ABC):
 
     def days(self, micros: str) -> str:
         """The number a moment says: its days since 1970."""
-        return f"({self.double(micros)} / {self.real(float(MICROSECONDS_A_DAY))})"
+        return f"({self.double(micros)} / {self.real(float(MICROSECONDS_PER_DAY))})"
 
     def is_number(self, text: str) -> str:
         """Whether the engine is sure which number a text says."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kagemusha.columns.dialect import Dialect
-from kagemusha.columns.label import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_PER_DAY
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST
 
-_DAYS = LONGEST // MICROSECONDS_A_DAY
+_DAYS = LONGEST // MICROSECONDS_PER_DAY
 
 FARTHEST = 9_089_000_000_000_000_000
 """Microseconds after 1970 (year 289,989) up to which every engine computes moments."""
@@ -58,10 +58,10 @@ class PostgresDialect(Dialect):
         if stored == "interval":
             return f"round(extract(epoch from {x})::numeric * 1000000)::bigint"
         if stored == "date":
-            return f"({x} - date '1970-01-01')::bigint * {MICROSECONDS_A_DAY}"
+            return f"({x} - date '1970-01-01')::bigint * {MICROSECONDS_PER_DAY}"
         local = f"({x} AT TIME ZONE 'UTC')" if stored == "zoned" else x
         time = f"round(extract(epoch from {local}::time)::numeric * 1000000)::bigint"
-        return f"(({local}::date - date '1970-01-01')::bigint * {MICROSECONDS_A_DAY} + {time})"
+        return f"(({local}::date - date '1970-01-01')::bigint * {MICROSECONDS_PER_DAY} + {time})"
 
     def text_microseconds(self, x: str) -> str:
         """A cast, which such a text survives."""
@@ -69,7 +69,7 @@ class PostgresDialect(Dialect):
 
     def months(self, micros: str) -> str:
         """By the calendar."""
-        days = self.floored(micros, MICROSECONDS_A_DAY)
+        days = self.floored(micros, MICROSECONDS_PER_DAY)
         day = f"(date '1970-01-01' + ({days})::int)"
         return f"((extract(year from {day})::int - 1970) * 12 + extract(month from {day})::int - 1)"
 
@@ -134,12 +134,12 @@ class SparkDialect(Dialect):
     def near(self, x: str, stored: Stored) -> str:
         """Between the first year and one beyond which bigint would overflow."""
         if stored == "date":
-            return f"(unix_date({x}) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
+            return f"(unix_date({x}) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_PER_DAY})"
         if stored == "timestamp":
-            return f"(unix_date(CAST({x} AS DATE)) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_A_DAY})"
+            return f"(unix_date(CAST({x} AS DATE)) BETWEEN -719162 AND {FARTHEST // MICROSECONDS_PER_DAY})"
         if stored == "interval":
             return f"({self.microseconds(x, stored)} BETWEEN {-LONGEST} AND {LONGEST})"
-        return f"(unix_micros({x}) BETWEEN {-719162 * MICROSECONDS_A_DAY} AND {FARTHEST})"
+        return f"(unix_micros({x}) BETWEEN {-719162 * MICROSECONDS_PER_DAY} AND {FARTHEST})"
 
     def microseconds(self, x: str, stored: Stored) -> str:
         """A timestamp is a moment in UTC here; one without a zone is put together from its parts."""
@@ -149,7 +149,7 @@ class SparkDialect(Dialect):
             hours = f"(CAST(extract(DAY FROM {x}) AS BIGINT) * 24 + extract(HOUR FROM {x}))"
             seconds = f"CAST(extract(SECOND FROM {x}) * 1000000 AS BIGINT)"
             return f"(({hours} * 60 + extract(MINUTE FROM {x})) * 60000000L + {seconds})"
-        days = f"CAST(unix_date({x if stored == 'date' else f'CAST({x} AS DATE)'}) AS BIGINT) * {MICROSECONDS_A_DAY}"
+        days = f"CAST(unix_date({x if stored == 'date' else f'CAST({x} AS DATE)'}) AS BIGINT) * {MICROSECONDS_PER_DAY}"
         if stored == "date":
             return days
         seconds = f"CAST(extract(SECOND FROM {x}) * 1000000 AS BIGINT)"
@@ -161,7 +161,7 @@ class SparkDialect(Dialect):
 
     def months(self, micros: str) -> str:
         """By the calendar."""
-        day = f"date_add(DATE'1970-01-01', CAST({self.floored(micros, MICROSECONDS_A_DAY)} AS INT))"
+        day = f"date_add(DATE'1970-01-01', CAST({self.floored(micros, MICROSECONDS_PER_DAY)} AS INT))"
         return f"((year({day}) - 1970) * 12 + month({day}) - 1)"
 
     def quotient(self, x: str, size: int) -> str:

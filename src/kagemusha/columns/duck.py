@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kagemusha.columns.dialect import Dialect
-from kagemusha.columns.label import MICROSECONDS_A_DAY
+from kagemusha.columns.label import MICROSECONDS_PER_DAY
 from kagemusha.columns.parse import plain_moment_sql, quote
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import FIRST_MOMENT, FIRST_NANOSECOND, LAST_MOMENT, LONGEST
@@ -96,7 +96,7 @@ class DuckDialect(Dialect):
 
     def days(self, micros: str) -> str:
         """The number a moment says: its days since 1970."""
-        return f"(CAST({micros} AS DOUBLE) / {float(MICROSECONDS_A_DAY)!r}e0)"
+        return f"(CAST({micros} AS DOUBLE) / {float(MICROSECONDS_PER_DAY)!r}e0)"
 
     def is_number(self, text: str) -> str:
         """What it reads at all."""

@@ -29,7 +29,7 @@ TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 NOT_A_NUMBER = ("nan", "NaN")
 """How tables write a missing number; no category can have such a name."""
 
-MICROSECONDS_A_DAY = 86_400_000_000
+MICROSECONDS_PER_DAY = 86_400_000_000
 
 EXACT_BELOW = 2**53
 """Whole numbers below this differ from one another in float64; from here on they may not."""
@@ -80,7 +80,7 @@ def microseconds_of(moment: date) -> int:
 
 def days_of(microseconds: int) -> float:
     """The number a moment says: days since 1970."""
-    return float(microseconds) / float(MICROSECONDS_A_DAY)
+    return float(microseconds) / float(MICROSECONDS_PER_DAY)
 
 
 def canonical(text: str) -> str:
@@ -110,7 +110,7 @@ def number_text(number: float) -> str:
 def moment_text(microseconds: int) -> str:
     """The canonical text of a moment: ISO 8601, without a time if that is midnight."""
     moment = _EPOCH + timedelta(microseconds=microseconds)
-    if microseconds % MICROSECONDS_A_DAY == 0:
+    if microseconds % MICROSECONDS_PER_DAY == 0:
         return moment.date().isoformat()
     return moment.isoformat(sep=" ")
 
@@ -162,7 +162,8 @@ def unlike(value: Label, twin: Label) -> str:
     number = number_of(text_of(value))
     if number is not None and abs(number) >= EXACT_BELOW:
         return (
-            f"told from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 on that "
+            f"distinguished from {twin!r} by float64, into which one gap turns a column of whole numbers; from 2^53 "
+            f"on that "
             "fails: put a letter before such long codes, in the table and here"
         )
     return (

@@ -83,26 +83,26 @@ class Labelled(Modelled):
 
     @property
     @abstractmethod
-    def stray_code(self) -> int:
+    def outside_code(self) -> int:
         """Where a value outside the domain is counted."""
 
     @property
-    def empty_code(self) -> int:
+    def missing_or_outside_code(self) -> int:
         """Where a missing value is counted."""
-        return self.stray_code if self.missing_code is None else self.missing_code
+        return self.outside_code if self.missing_code is None else self.missing_code
 
     # the codes of raw values
 
     def code_of(self, value: Plain, reader: TextReader | None = None) -> int:
         """The code of one plain value."""
         if value is None:
-            return self.empty_code
+            return self.missing_or_outside_code
         if isinstance(value, Elapsed):
             value = UNREADABLE
         code = self.find(days_of(value.microseconds) if isinstance(value, Instant) else value)
         if code is not None:
             return code
-        return self.empty_code if value in GAPS else self.stray_code
+        return self.missing_or_outside_code if value in GAPS else self.outside_code
 
     def encode_plain(self, values: Sequence[Plain], reader: TextReader | None = None) -> Codes:
         """Codes of plain values."""
@@ -120,11 +120,11 @@ class Labelled(Modelled):
     def codes_of_numbers(self, numbers: NDArray[Any]) -> Codes:
         """Codes of the labels that say some numbers."""
         kind = code_type(self.size)
-        codes = np.full(len(numbers), self.stray_code, dtype=kind)
+        codes = np.full(len(numbers), self.outside_code, dtype=kind)
         if self.has_groups:
             distinct, places = np.unique(numbers, return_inverse=True)
             found = (self.find(float(number)) for number in distinct)
-            return np.array([self.stray_code if code is None else code for code in found], dtype=kind)[places]
+            return np.array([self.outside_code if code is None else code for code in found], dtype=kind)[places]
         if self.numbers:
             keys = np.array(sorted(self.numbers))
             at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
@@ -142,14 +142,14 @@ class Labelled(Modelled):
         """The label that says the same number."""
         found = {code: dialect.real(said) for said, code in self.numbers.items()}
         cases = " ".join(f"WHEN {number} = {said} THEN {code}" for code, said in found.items())
-        return f"CASE {cases} ELSE {self.stray_code} END" if cases else str(self.stray_code)
+        return f"CASE {cases} ELSE {self.outside_code} END" if cases else str(self.outside_code)
 
     def pushed_text(self, text: str, missing: str, dialect: Dialect) -> Pushed:
         """The label that is spelt so; a text that is none may still say the number that one of them says."""
         found, known = dialect.lookup(self.texts, text)
         empty = empty_text(text, dialect)
-        later = f"WHEN {empty} THEN {self.empty_code} ELSE {self.stray_code}"
-        code = f"CASE WHEN {missing} THEN {self.empty_code} {found} {later} END"
+        later = f"WHEN {empty} THEN {self.missing_or_outside_code} ELSE {self.outside_code}"
+        code = f"CASE WHEN {missing} THEN {self.missing_or_outside_code} {found} {later} END"
         if not self.numbers:
             return Pushed(code)
         return Pushed(code, f"({missing} OR {known} OR {empty} OR NOT {may_speak(text, dialect)})")
@@ -161,8 +161,8 @@ class Labelled(Modelled):
     def text_in_duck(self, text: str, duck: DuckDialect, types: dict[str, list[str]]) -> tuple[str, bool]:
         """Its code. Where no label says a number or stands for a group, nothing is left to be read."""
         settled = not (self.numbers or self.has_groups)
-        empty = f"CASE WHEN {text} IS NULL OR {empty_text(text, duck)} THEN {self.empty_code} END"
-        code = f"coalesce({duck.label(self.texts, text, types)}, {empty}{f', {self.stray_code}' if settled else ''})"
+        empty = f"CASE WHEN {text} IS NULL OR {empty_text(text, duck)} THEN {self.missing_or_outside_code} END"
+        code = f"coalesce({duck.label(self.texts, text, types)}, {empty}{f', {self.outside_code}' if settled else ''})"
         return code, settled
 
     def codes_in_duck(self, values: Any, texts: Any, reader: TextReader) -> Codes:
@@ -174,7 +174,7 @@ class Labelled(Modelled):
             codes: Codes = numbers.astype(code_type(self.size))
         else:
             codes = self.codes_of_numbers(numbers)
-            codes[values.is_null().to_numpy(zero_copy_only=False)] = self.empty_code
+            codes[values.is_null().to_numpy(zero_copy_only=False)] = self.missing_or_outside_code
         if texts is not None:
             codes[texts.is_valid().to_numpy(zero_copy_only=False)] = self.encode_arrow(texts.drop_null(), reader)
         return codes

@@ -130,10 +130,10 @@ class Measured(PushedAxis):
         ends = np.append(self.starts[1:], self.high).astype(np.float64)
         middle = (self.starts + ends) / 2 if self.high > self.low else self.starts.astype(np.float64)
         width = float(self.high) - float(self.low) or 1.0
-        marks = self.size - self.ordinary
+        marks = self.size - self.n_values
         table = np.zeros((self.size, 1 + marks), dtype=np.int64)
-        table[: self.ordinary, 0] = np.rint(steps * np.clip(2 * (middle - float(self.low)) / width - 1, -1, 1))
-        table[self.ordinary :, 1:] = steps * np.eye(marks, dtype=np.int64)
+        table[: self.n_values, 0] = np.rint(steps * np.clip(2 * (middle - float(self.low)) / width - 1, -1, 1))
+        table[self.n_values :, 1:] = steps * np.eye(marks, dtype=np.int64)
         return table
 
     # what rules see
@@ -206,7 +206,7 @@ class Measured(PushedAxis):
             return f"It is one of the numbers {some([f'{v:g}' for v in self.points])}{special}{gaps}."
         if self.open_fields:
             return f"It is {self.noun} whose bounds are not declared{special}{gaps}."
-        count = f"{self.ordinary:,} steps" if self.ordinary != 1 else "one step"
+        count = f"{self.n_values:,} steps" if self.n_values != 1 else "one step"
         lower, upper = (end if own is None else own for own, end in ((self.lower, self.low), (self.upper, self.high)))
         return f"It is {self.noun} from {lower} to {upper}, in {count}{self._growing}{special}{gaps}."
 
@@ -217,8 +217,8 @@ class Measured(PushedAxis):
     @property
     def advice(self) -> list[str]:
         """What a person should still think about."""
-        if self.ordinary > MANY_BINS:
-            return [f"{self.ordinary:,} bins: noise will hide most of them; {MANY_BINS} or fewer serve better"]
+        if self.n_values > MANY_BINS:
+            return [f"{self.n_values:,} bins: noise will hide most of them; {MANY_BINS} or fewer serve better"]
         return super().advice
 
     @property

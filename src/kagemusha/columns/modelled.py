@@ -70,8 +70,8 @@ class Modelled(Column):
     def kind_only(self) -> Column:
         """The same column with nothing said but its kind and form; values may be missing."""
         form = self._form()
-        told = tuple(field for field in self.derived if field == "kind" or field in form)
-        return type(self)(self.name, missing=True, derived=told, **form)
+        kept = tuple(field for field in self.derived if field == "kind" or field in form)
+        return type(self)(self.name, missing=True, derived=kept, **form)
 
     def _form(self) -> dict[str, Any]:
         """Fields that say how values are written, not which there are: these are kept where the rest is left open."""
@@ -97,7 +97,7 @@ class Modelled(Column):
 
     @property
     @abstractmethod
-    def ordinary(self) -> int:
+    def n_values(self) -> int:
         """Number of codes without *other* and *missing*; the column must not be open."""
 
     @property
@@ -118,7 +118,7 @@ class Modelled(Column):
     @property
     def size(self) -> int:
         """Number of codes."""
-        return self.ordinary + (self.other_code is not None) + self.missing
+        return self.n_values + (self.other_code is not None) + self.missing
 
     @property
     def may_lack(self) -> bool:
@@ -129,7 +129,7 @@ class Modelled(Column):
 
     @property
     @abstractmethod
-    def empty_code(self) -> int:
+    def missing_or_outside_code(self) -> int:
         """Where a missing value is counted."""
 
     @abstractmethod

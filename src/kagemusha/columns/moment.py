@@ -18,7 +18,7 @@ from kagemusha.columns.axis import Said
 from kagemusha.columns.bins import ends, lattice_starts
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
-from kagemusha.columns.label import MICROSECONDS_A_DAY, number_text
+from kagemusha.columns.label import MICROSECONDS_PER_DAY, number_text
 from kagemusha.columns.label import microseconds_of as stamp_of
 from kagemusha.columns.measured import SHARED, Measured
 from kagemusha.columns.stored import MOMENTS, Stored
@@ -181,7 +181,7 @@ class Moment(Measured):
     @property
     def said_steps(self) -> float:
         """Microseconds in a day."""
-        return MICROSECONDS_A_DAY
+        return MICROSECONDS_PER_DAY
 
     @property
     def named_numbers(self) -> Mapping[float, int]:
@@ -219,7 +219,7 @@ class Moment(Measured):
     def place_of(self, said: str, dialect: Dialect) -> str:
         """SQL: whole units of the lattice."""
         if self.unit in formats.A_DAY:
-            return dialect.floored(said, MICROSECONDS_A_DAY // formats.A_DAY[self.unit])
+            return dialect.floored(said, MICROSECONDS_PER_DAY // formats.A_DAY[self.unit])
         return dialect.months(said) if self.unit == "M" else dialect.years(said)
 
     @property

@@ -16,7 +16,7 @@ from kagemusha.columns.label import (
     DATE_TIME,
     DATE_TIME_LENGTH,
     FALSE,
-    MICROSECONDS_A_DAY,
+    MICROSECONDS_PER_DAY,
     TRUE,
     ZONE,
     ZONED_FROM,
@@ -82,7 +82,7 @@ def number_sql(text: str) -> str:
 
 def days_sql(microseconds: str) -> str:
     """DuckDB expression: the number a moment says, its days since 1970."""
-    return f"CAST({microseconds} AS DOUBLE) / {float(MICROSECONDS_A_DAY)!r}e0"
+    return f"CAST({microseconds} AS DOUBLE) / {float(MICROSECONDS_PER_DAY)!r}e0"
 
 
 def plain_moment_sql(text: str, form: str | None) -> str:
@@ -137,4 +137,4 @@ def _iso(text: str) -> str:
 
 def _days_to_stamp(number: str) -> str:
     near = f"abs({number}) <= 1e8 AND {number} = floor({number})"
-    return f"CASE WHEN {near} THEN CAST({number} AS BIGINT) * {MICROSECONDS_A_DAY} END"
+    return f"CASE WHEN {near} THEN CAST({number} AS BIGINT) * {MICROSECONDS_PER_DAY} END"

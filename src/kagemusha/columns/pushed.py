@@ -47,7 +47,7 @@ def pushed(column: Modelled, stored: Stored, x: str, dialect: Dialect) -> Pushed
         raise not_flat(column.name, column.kind)
     missing = f"{x} IS NULL"
     if column.not_in_sql or stored not in {"text", *column.native}:
-        return Pushed(f"CASE WHEN {missing} THEN {column.empty_code} ELSE 0 END", f"({missing})")
+        return Pushed(f"CASE WHEN {missing} THEN {column.missing_or_outside_code} ELSE 0 END", f"({missing})")
     if stored == "text":
         return column.pushed_text(dialect.text(x), missing, dialect)
     if stored in MOMENTS or stored == "interval":
@@ -70,7 +70,7 @@ def case(missing: str, column: Modelled, said: str, sure: str, dialect: Dialect)
     """The code of what is said if that is `sure`; 0 where it is not."""
     found = column.of_number(said, dialect)
     rest = f"WHEN {sure} THEN {found} ELSE 0" if sure else f"ELSE {found}"
-    return f"CASE WHEN {missing} THEN {column.empty_code} {rest} END"
+    return f"CASE WHEN {missing} THEN {column.missing_or_outside_code} {rest} END"
 
 
 def empty_text(text: str, dialect: Dialect) -> str:
@@ -157,7 +157,7 @@ class PushedAxis(Axis):
             edges = (dialect.constant(low), dialect.constant(high))
             inside = number if whole else dialect.whole(f"floor({number})")
             code = (
-                f"CASE WHEN {number} <= {edges[0]} THEN 0 WHEN {number} >= {edges[1]} THEN {self.ordinary - 1} "
+                f"CASE WHEN {number} <= {edges[0]} THEN 0 WHEN {number} >= {edges[1]} THEN {self.n_values - 1} "
                 f"ELSE {inside} - ({int(self.low)}) END"
             )
         else:
@@ -172,7 +172,7 @@ class PushedAxis(Axis):
         empty = f"({missing} OR {empty_text(text, dialect)})"
         read = self.text_says(text, dialect)
         if read is None:
-            return Pushed(f"CASE WHEN {empty} THEN {self.empty_code} ELSE 0 END", empty)
+            return Pushed(f"CASE WHEN {empty} THEN {self.missing_or_outside_code} ELSE 0 END", empty)
         sure, said = read
         return Pushed(case(empty, self, said, sure, dialect), f"({empty} OR {sure})")
 

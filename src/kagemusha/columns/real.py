@@ -116,7 +116,7 @@ class Real(Number):
     @property
     def advice(self) -> list[str]:
         """What a person should still think about."""
-        width = (self.high - self.low) / self.ordinary
+        width = (self.high - self.low) / self.n_values
         if self.decimals is None or width >= 10.0**-self.decimals:
             return super().advice
         return [*super().advice, "bins are narrower than the decimals can show; use fewer bins or more decimals"]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kagemusha.columns.label import (
-    MICROSECONDS_A_DAY,
+    MICROSECONDS_PER_DAY,
     NOT_A_NUMBER,
     canonical,
     microseconds_of,
@@ -29,13 +29,13 @@ from kagemusha.columns.label import (
 UNREADABLE = "\0"
 """The text of a value that has none. No label, number or date reads so."""
 
-FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_A_DAY, 2**63 - 2
+FIRST_MOMENT, LAST_MOMENT = -106_751_991 * MICROSECONDS_PER_DAY, 2**63 - 2
 """The moments that DuckDB's microseconds hold; those beyond are unreadable everywhere."""
 
 FIRST_NANOSECOND, LAST_NANOSECOND = -(2**63) + 1_000, 2**63 - 2
 """The same for nanoseconds; what lies beyond stands for no moment, or would leave 64 bits when rounded down."""
 
-LONGEST = LAST_NANOSECOND // 1_000 // MICROSECONDS_A_DAY * MICROSECONDS_A_DAY
+LONGEST = LAST_NANOSECOND // 1_000 // MICROSECONDS_PER_DAY * MICROSECONDS_PER_DAY
 """Microseconds of the longest span that every container holds, some 292 years; a longer one is unreadable
 everywhere."""
 
@@ -59,7 +59,7 @@ class Elapsed:
 Plain = str | float | Instant | Elapsed | None
 """A text, a number, a moment, a length of time, or nothing: all that a cell of a table can say."""
 
-_UNITS = {"W": 7 * MICROSECONDS_A_DAY, "D": MICROSECONDS_A_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000,
+_UNITS = {"W": 7 * MICROSECONDS_PER_DAY, "D": MICROSECONDS_PER_DAY, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000,
           "ms": 1_000, "us": 1}  # fmt: skip
 _FINE = {"ns": 1_000, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
@@ -87,7 +87,9 @@ def plain(value: Any) -> Plain:
         if isinstance(value, timedelta):
             return elapsed(value // timedelta(microseconds=1))
         if type(value).__name__ == "MonthDayNano":  # arrow's interval, which is what DuckDB makes of a duration
-            return UNREADABLE if value.months else elapsed(value.days * MICROSECONDS_A_DAY + value.nanoseconds // 1_000)
+            return (
+                UNREADABLE if value.months else elapsed(value.days * MICROSECONDS_PER_DAY + value.nanoseconds // 1_000)
+            )
         if isinstance(value, np.timedelta64):
             return elapsed(_numpy_microseconds(value))
         return str(value)

@@ -37,7 +37,7 @@ class Encoder:
         self.domain = schema.domain
 
     def encode(self, frame: Any) -> IntArray:
-        """Codes of a table, one row a record, one column a modelled column, in domain order."""
+        """Codes of a table, one row per record, one column per modelled column, in domain order."""
         columns = self.encode_columns(frame)
         rows = len(columns[0])
         codes = np.empty((rows, len(columns)), dtype=np.int64)
@@ -97,7 +97,7 @@ class Encoder:
         """A table of the codes: columns, types, formats and gaps of the schema; dropped columns are absent.
 
         `like` is "pandas", "polars", "pyarrow", or a frame whose library to use; types follow from the schema alone,
-        since those of a frame hang on single records. Values are drawn uniformly inside their bins with `rng`, or
+        since those of a frame depend on single records. Values are drawn uniformly inside their bins with `rng`, or
         inside the parts of them that `within` gives for some columns. Made-up identifiers go on after the `first` ones.
         """
         return self.frame(self.draw(codes, rng=rng, within=within), like=like, first=first)

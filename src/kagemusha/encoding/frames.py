@@ -104,7 +104,7 @@ def _some(names: Sequence[str]) -> str:
 def column_values(frame: Any, name: str) -> Any:
     """One column as an arrow array.
 
-    As plain values if it holds Python objects, whose common type would hang on each.
+    As plain values if it holds Python objects, whose common type would depend on each.
     """
     import pyarrow as pa
 

@@ -65,6 +65,6 @@ def compare_correlations(real: Projectable, synthetic: Projectable, schema: Sche
         association[pair] = cramers_v(p), cramers_v(q)
         if all(name in numbers for name in pair):
             a, b = pair
-            there = np.s_[: numbers[a].ordinary, : numbers[b].ordinary]
+            there = np.s_[: numbers[a].n_values, : numbers[b].n_values]
             linear[pair] = pearson(p[there], places[a], places[b]), pearson(q[there], places[a], places[b])
     return Correlations(linear, association)

@@ -27,7 +27,7 @@ LEAST = 0.002
 
 @dataclass(frozen=True)
 class Telling:
-    """A feature by which doubles are told from people."""
+    """A feature by which doubles are distinguished from people."""
 
     feature: str
     loss: float
@@ -72,7 +72,7 @@ def discriminate(
     for name in real.domain:
         a, b = (side.column(name).astype(np.float64) for side in sides)
         given.append(Feature(name, a, b))
-    return _told(given, "codes")
+    return _progress_seen(given, "codes")
 
 
 def discriminate_raw(
@@ -81,10 +81,10 @@ def discriminate_raw(
     """Gradient boosting on values and what follows from them, with the features it tells them by."""
     rng = rng or np.random.default_rng(0)
     rows = min(max_rows, real.rows, synthetic.rows)
-    return _told(features(real.sampled(rows, rng), synthetic.sampled(rows, rng)), "values")
+    return _progress_seen(features(real.sampled(rows, rng), synthetic.sampled(rows, rng)), "values")
 
 
-def _told(given: Sequence[Feature], on: str) -> Discriminator | None:
+def _progress_seen(given: Sequence[Feature], on: str) -> Discriminator | None:
     """Train on equally many rows of both sides; below chance counts as chance."""
     rows = len(given[0].real)
     if rows < 2 * FOLDS:
@@ -150,7 +150,7 @@ def _described(feature: Feature) -> str:
     if sides[0] is None or sides[1] is None:
         return "one side has no value"
 
-    def told(ends: tuple[float, float, float]) -> str:
+    def range_of(ends: tuple[float, float, float]) -> str:
         low, middle, high = (day(v) if feature.unit == "date" else number(v) for v in ends)
         return f"{low} to {high}, half below {middle}"
 
@@ -160,4 +160,4 @@ def _described(feature: Feature) -> str:
         if abs(negative[0] - negative[1]) > 0.005
         else ""
     )
-    return f"people {told(sides[0])}; doubles {told(sides[1])}{below}"
+    return f"people {range_of(sides[0])}; doubles {range_of(sides[1])}{below}"

@@ -43,7 +43,7 @@ def wasserstein(first: FloatArray, second: FloatArray, positions: NDArray[Any]) 
 
 def positions(column: Measured) -> FloatArray:
     """The middle of every bin on the column's axis."""
-    start, end = spans(column, np.arange(column.ordinary))
+    start, end = spans(column, np.arange(column.n_values))
     last = end if not column.whole else end - 1
     return np.asarray((start + last) / 2, dtype=np.float64)
 
@@ -82,7 +82,7 @@ def _distance(column: Modelled, p: FloatArray, q: FloatArray) -> ColumnDistance:
     ks = moved = None
     axis = column.axis
     if axis is not None:
-        there = slice(0, column.ordinary)
+        there = slice(0, column.n_values)
         ks = kolmogorov_smirnov(p[there], q[there])
         moved = min(1.0, wasserstein(p[there], q[there], positions(axis)) / span_of(axis))
     return ColumnDistance(column.name, column.kind, total_variation(p, q), ks, moved, missing[0], missing[1])

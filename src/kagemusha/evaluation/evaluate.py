@@ -177,7 +177,7 @@ def evaluate(
     seen = None
     if raw[0] is not None and raw[1] is not None:
         seen = compare_seen(raw[0], raw[1], learning=learning, rng=rng)
-    told = seen.discriminator if seen else discriminate(people, doubles, rng=rng) if learning else None
+    judged = seen.discriminator if seen else discriminate(people, doubles, rng=rng) if learning else None
     weighted = compare_weighted((real, synthetic), (people, doubles), pairs, named, rng=rng)
     say("expected error", 0.9)
     return Evaluation(
@@ -194,7 +194,7 @@ def evaluate(
         broken_rules(real, synthetic, schema),
         groups,
         seen,
-        told,
+        judged,
         utilities,
         weighted,
         model,

@@ -23,7 +23,7 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
         if axis is not None:
             scaled = (positions(axis) - float(axis.low)) / span_of(axis)
             # a missing or special value gets the middle of the axis; a mark of its own beside it says which it is
-            marks = np.arange(column.ordinary, column.size)
+            marks = np.arange(column.n_values, column.size)
             values = np.append(scaled, [0.5] * len(marks))
             blocks.append(values[codes][:, None].astype(np.float32))
             blocks.append((codes[:, None] == marks).astype(np.float32))
@@ -43,7 +43,7 @@ def _knows(table: CodedTable, target: str) -> NDArray[np.bool_]:
     """Which rows have a target: neither missing nor, of a number, a special value that stands for no number."""
     column, codes = table.modelled[target], table.column(target)
     if column.axis is not None:
-        return np.asarray(codes < column.ordinary)
+        return np.asarray(codes < column.n_values)
     return (
         np.ones(table.rows, dtype=np.bool_) if column.missing_code is None else np.asarray(codes != column.missing_code)
     )

@@ -16,7 +16,7 @@ MOST_SIDE = 120
 
 
 def side_by_side(real: CodedTable, synthetic: CodedTable) -> tuple[str, str] | None:
-    """Two grids as data for a page, a label a row where there are labels; None if the tables are not of pictures."""
+    """Two grids as data for a page, a label per row where there are labels; None if the tables are not of pictures."""
     shape = image_shape(real.schema)
     if shape is None or max(shape[:2]) > MOST_SIDE:
         return None

@@ -154,7 +154,7 @@ def pair_matrix(names: Sequence[str], values: Mapping[Clique, float]) -> FloatAr
 
 
 def pair_picture(names: Sequence[str], values: Mapping[Clique, float], what: str, *, most: float = 0.0) -> str:
-    """A heat map of one number a pair; `most` is the end of the scale, where maps share one."""
+    """A heat map of one number per pair; `most` is the end of the scale, where maps share one."""
     matrix = pair_matrix(names, values)
     most = max(most, float(matrix.max(initial=0.0))) or 1.0
     worst = max(values, key=lambda pair: values[pair], default=())

@@ -13,7 +13,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.raw import RawColumn, RawTable
 
 MOST_LABELS = 200
-"""Labels told apart, the most frequent of both sides first; the learner takes at most 255."""
+"""Labels that are distinguished, the most frequent of both sides first; the learner takes at most 255."""
 
 MOST_DIFFERENCES = 40
 """Differences of pairs of columns: all dates first, then numbers that seem to share a unit."""

@@ -37,7 +37,7 @@ SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "auprc": "AUPRC", "r2": "R²
 
 
 def write_report(evaluation: Evaluation, path: Path, *, title: str = "", beside_release: bool = False) -> None:
-    """Write the page; refuses a folder that holds a release unless told that this is wanted."""
+    """Write the page; refuses a folder that holds a release unless asked to."""
     if not beside_release:
         refuse_beside_release(path)
     write_whole(path, render(evaluation, title=title).encode())

@@ -38,13 +38,17 @@ def verdict(evaluation: Evaluation) -> str:
 
 
 def _about_rows(evaluation: Evaluation) -> list[str]:
-    told = evaluation.discriminator
-    if told is None or told.on == "codes":
+    judged = evaluation.discriminator
+    if judged is None or judged.on == "codes":
         return []
-    if told.auroc < 0.6:
-        return ["Row by row, doubles can hardly be told from people."]
-    by = f", most of all by {told.telling[0].feature}" if told.telling else ""
-    how = "can be told from people more often than by chance" if told.auroc < 0.75 else "are easily told from people"
+    if judged.auroc < 0.6:
+        return ["Row by row, doubles can hardly be distinguished from people."]
+    by = f", most of all by {judged.telling[0].feature}" if judged.telling else ""
+    how = (
+        "can be distinguished from people more often than by chance"
+        if judged.auroc < 0.75
+        else "are easily distinguished from people"
+    )
     return [f"Row by row, they {how}{by}."]
 
 
@@ -77,8 +81,8 @@ def figures(evaluation: Evaluation) -> list[Figure]:
         )
     )
     if evaluation.discriminator is not None:
-        told = evaluation.discriminator
-        found.append(Figure(f"discriminator on {told.on}", f"{told.auroc:.2f}", told.in_words))
+        judged = evaluation.discriminator
+        found.append(Figure(f"discriminator on {judged.on}", f"{judged.auroc:.2f}", judged.in_words))
     seen = evaluation.seen
     if seen is not None:
         found.append(

@@ -61,7 +61,7 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
     except Exception as error:  # a stranger's table can fail in the reader's own ways
         return Check(WHAT, False, f"cannot be read as the schema says ({type(error).__name__})")
     chances = {
-        c.name: chance_of_so_far(m.counts, model.project((c.name,)), seen=_seen(model))
+        c.name: upper_tail(m.counts, model.project((c.name,)), seen=_seen(model))
         for c, m in zip(columns, counted, strict=True)
     }
     worst = min(chances, key=chances.__getitem__)
@@ -70,7 +70,7 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
     return Check(WHAT, True, "may well have been drawn from the model")
 
 
-def chance_of_so_far(counts: IntArray, expected: FloatArray, *, seen: float = math.inf) -> float:
+def upper_tail(counts: IntArray, expected: FloatArray, *, seen: float = math.inf) -> float:
     """The probability that rows drawn independently lie as far from what was expected, or farther.
 
     `seen` is how many drawn rows the expectation was itself read off; infinite if it is exact.

@@ -22,7 +22,7 @@ LEAST_CHANCE = 1e-9
 def chi_squared(measurements: Sequence[NoisyMarginal], interactions: Sequence[NoisyInteraction]) -> float:
     """The probability that Gaussian noise of the stated deviations shows as little as here.
 
-    1 where nothing can be told. Counts and interactions are looked at apart, since one may be there and the other not.
+    1 where nothing can be known. Counts and interactions are looked at apart, since one may be there and the other not.
     """
     from scipy.special import gammainc
 
@@ -45,8 +45,8 @@ def any_shape(measurements: Sequence[NoisyMarginal], interactions: Sequence[Nois
 
 def _least(chances: Sequence[tuple[float, int]]) -> float:
     """The smallest of several chances, times how many were looked at."""
-    told = [chance for chance, freedom in chances if freedom]
-    return min(1.0, len(told) * min(told)) if told else 1.0
+    known = [chance for chance, freedom in chances if freedom]
+    return min(1.0, len(known) * min(known)) if known else 1.0
 
 
 def _seen(

@@ -78,7 +78,7 @@ class GanGenerator(SampledGenerator):
     columns: Sequence[Hump]
     noise: int
     """Length of the noise."""
-    wishes: FloatArray
+    conditions: FloatArray
     """How often each code of each labelled column is wished for, one after the other; sums to one. Empty: no wishes."""
     weights: Sequence[tuple[FloatArray, FloatArray]]
 
@@ -91,10 +91,10 @@ class GanGenerator(SampledGenerator):
 
     def _outputs(self, rows: int, rng: np.random.Generator) -> FloatArray:
         """What the last layer says."""
-        state = np.zeros((rows, self.noise + len(self.wishes)))
+        state = np.zeros((rows, self.noise + len(self.conditions)))
         state[:, : self.noise] = rng.standard_normal((rows, self.noise))
-        if len(self.wishes):
-            state[np.arange(rows), self.noise + rng.choice(len(self.wishes), rows, p=self.wishes)] = 1
+        if len(self.conditions):
+            state[np.arange(rows), self.noise + rng.choice(len(self.conditions), rows, p=self.conditions)] = 1
         for matrix, shift in self.weights[:-1]:
             state = np.hstack([np.maximum(state @ matrix + shift, 0.0), state])
         matrix, shift = self.weights[-1]
@@ -116,7 +116,7 @@ class GanGenerator(SampledGenerator):
             "noise": self.noise,
             "columns": [{"name": c.name, "size": c.size, "missing": c.marks} for c in self.columns],
         }
-        arrays: dict[str, FloatArray] = {"wishes": self.wishes}
+        arrays: dict[str, FloatArray] = {"wishes": self.conditions}
         for i, column in enumerate(self.columns):
             arrays |= {f"means.{i}": column.means, f"scales.{i}": column.scales, f"values.{i}": column.values}
         for i, (matrix, shift) in enumerate(self.weights):
@@ -136,15 +136,15 @@ class GanGenerator(SampledGenerator):
                 raise ValueError("the parts of a column do not fit together")
             if (np.diff(column.values) < 0).any():
                 raise ValueError("the numbers of a column do not rise")
-        noise, wishes = int(meta["noise"]), arrays["wishes"]
+        noise, conditions = int(meta["noise"]), arrays["wishes"]
         labels = sum(column.size for column in columns if column.labelled)
-        if noise < 1 or wishes.shape not in ((0,), (labels,)):
+        if noise < 1 or conditions.shape not in ((0,), (labels,)):
             raise ValueError("noise and wishes do not fit the columns")
-        if len(wishes) and not (wishes.min() >= 0 and abs(float(wishes.sum()) - 1) < 1e-9):
+        if len(conditions) and not (conditions.min() >= 0 and abs(float(conditions.sum()) - 1) < 1e-9):
             raise ValueError("the wishes are no shares of one whole")
         layers = sum(name.startswith("matrix.") for name in arrays)
         weights = [(arrays[f"matrix.{i}"], arrays[f"shift.{i}"]) for i in range(layers)]
-        width = noise + len(wishes)
+        width = noise + len(conditions)
         for matrix, shift in weights:
             if matrix.ndim != 2 or matrix.shape[0] != width or shift.shape != (matrix.shape[1],):
                 raise ValueError("the layers do not fit together")
@@ -154,7 +154,7 @@ class GanGenerator(SampledGenerator):
         if not weights or weights[-1][1].shape != (sum(column.width for column in columns),):
             raise ValueError("the last layer does not fit the columns")
         domain = Domain(tuple(c.name for c in columns), tuple(c.size for c in columns))
-        return cls(domain, float(meta["total"]), columns, noise, wishes, weights)
+        return cls(domain, float(meta["total"]), columns, noise, conditions, weights)
 
 
 def _flat(arrays: Arrays, i: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -63,7 +63,7 @@ class Generator(ABC):
 
 @dataclass(frozen=True)
 class Round:
-    """One step of an adaptive synthesizer, told from released numbers only."""
+    """One step of an adaptive synthesizer, known from released numbers only."""
 
     clique: Clique
     sigma: float

@@ -23,7 +23,7 @@ cells."""
 MOST_TRIES = 1 << 21
 """Rows drawn for a condition before it is called impossible."""
 
-TRIES_A_ROW = 1 << 12
+TRIES_PER_ROW = 1 << 12
 """Further rows drawn for each row asked for, before a condition is called too narrow."""
 
 LARGEST = 1e6
@@ -86,7 +86,7 @@ def draw_until(
         found += len(kept[-1])
         if not found and tried >= MOST_TRIES:
             raise UsageError("where: no double can fulfil this condition")
-        if found < rows and tried >= MOST_TRIES + TRIES_A_ROW * rows:
+        if found < rows and tried >= MOST_TRIES + TRIES_PER_ROW * rows:
             raise UsageError(
                 f"where: only {found:,} of {tried:,} doubles fulfil this condition; ask for a wider one, or use a "
                 "method with a graphical model (kage, aim), which draws them directly"

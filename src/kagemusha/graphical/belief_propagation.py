@@ -23,7 +23,7 @@ from kagemusha.schema.domain import Clique
 class BeliefPropagation:
     """A compiled inference plan for one tree and one list of cliques that carry potentials.
 
-    `size` is the length of the flat parameter vector; `pack` and `unpack` translate between it and one array a
+    `size` is the length of the flat parameter vector; `pack` and `unpack` translate between it and one array per
     clique. Not safe to share between threads: the buffer is reused by every call.
     """
 
@@ -68,13 +68,13 @@ class BeliefPropagation:
         return [np.ascontiguousarray(t.view(self._buffer, self.tree.domain)) for t in self._tables]
 
     def pack(self, tables: Mapping[Clique, FloatArray] | Sequence[FloatArray]) -> FloatArray:
-        """One flat vector from one array a clique (axes in domain order); cliques left out of a mapping are 0."""
+        """One flat vector from one array per clique (axes in domain order); cliques left out of a mapping are 0."""
         flat = np.zeros(self.size)
         self._fill(flat, tables)
         return flat
 
     def pack_integers(self, tables: Sequence[IntArray]) -> IntArray:
-        """The same for one array of whole numbers a clique."""
+        """The same for one array of whole numbers per clique."""
         flat = np.zeros(self.size, dtype=np.int64)
         self._fill(flat, tables)
         return flat
@@ -90,7 +90,7 @@ class BeliefPropagation:
         return [np.ascontiguousarray(t.view(flat, self.tree.domain)) for t in self._theta]
 
     def spread(self, values: Sequence[float]) -> FloatArray:
-        """A flat vector that holds one number a clique in all its cells."""
+        """A flat vector that holds one number per clique in all its cells."""
         return np.repeat(np.asarray(values, dtype=np.float64), [t.cells for t in self._theta])
 
     @property

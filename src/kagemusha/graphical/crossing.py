@@ -37,7 +37,7 @@ WALKED_CELLS = 1 << 19
 MOST_JOINT = 1 << 22
 """All codes by each other: a table of this size is always made, a larger one only for an answer as large."""
 
-CELLS_A_STEP, PRODUCTS_A_CELL = 2000, 8
+CELLS_PER_STEP, PRODUCTS_PER_CELL = 2000, 8
 """A step of a walk takes as long as so many cells of a clique, and a cell as long as so many products."""
 
 
@@ -49,20 +49,22 @@ def crossing_pairs(tree: JunctionTree, parts: Parts, pairs: Sequence[Clique]) ->
     for at in range(len(regions) - 1, -1, -1):
         inner = _Inner(tree, regions[at], parts)
         things = inner.region.things
-        told = [np.concatenate([behind[other] for other in thing.behind]) if thing.behind else None for thing in things]
-        for thing, codes in zip(things, told, strict=True):
+        carried = [
+            np.concatenate([behind[other] for other in thing.behind]) if thing.behind else None for thing in things
+        ]
+        for thing, codes in zip(things, carried, strict=True):
             if codes is not None:
                 mass, end = inner.mass(thing.home, thing.names), 0
                 for other in thing.behind:
                     end, mine = end + len(behind[other]), regions[other].rows
                     joint[mine, mine.stop : thing.rows.stop] = (behind.pop(other) * mass) @ codes[end:].T
         for one, part, two, met in inner.meetings():
-            _add(joint[things[one].rows, things[two].rows], told[one], part, _codes(told[two], met).T)
+            _add(joint[things[one].rows, things[two].rows], carried[one], part, _codes(carried[two], met).T)
         if at:
             behind[at] = np.empty((_length(regions[at].rows), tree.domain.cells(inner.exit)))
             for part, two, met in inner.given_exit():
                 start = things[two].rows.start - regions[at].rows.start
-                behind[at][start : start + _length(things[two].rows), part] = _codes(told[two], met)
+                behind[at][start : start + _length(things[two].rows), part] = _codes(carried[two], met)
     joint += joint.T  # every pair was written once, on one side of the diagonal
     return {(a, b): joint[rows[a], rows[b]].copy() for a, b in pairs}
 
@@ -75,8 +77,8 @@ def better_together(tree: JunctionTree, pairs: Sequence[Clique]) -> bool:
         return True
     if len(pairs) <= len(tree.cliques):
         return False
-    steps = np.array(tree.clique_cells) + CELLS_A_STEP
-    return _carried(tree, pairs) <= PRODUCTS_A_CELL * float(_walked(tree, pairs, steps).sum())
+    steps = np.array(tree.clique_cells) + CELLS_PER_STEP
+    return _carried(tree, pairs) <= PRODUCTS_PER_CELL * float(_walked(tree, pairs, steps).sum())
 
 
 def within_reach(tree: JunctionTree, pairs: Sequence[Clique]) -> list[Clique]:
@@ -120,17 +122,17 @@ def _length(rows: slice) -> int:
     return int(rows.stop - rows.start)
 
 
-def _codes(told: FloatArray | None, units: FloatArray) -> FloatArray:
+def _codes(carried: FloatArray | None, units: FloatArray) -> FloatArray:
     """A row a code from a row a unit, which is a code itself or a state of a separator."""
-    return units if told is None else told @ units
+    return units if carried is None else carried @ units
 
 
-def _add(block: FloatArray, told: FloatArray | None, part: slice, met: FloatArray) -> None:
+def _add(block: FloatArray, carried: FloatArray | None, part: slice, met: FloatArray) -> None:
     """The same for some of the units, into the rows of their codes."""
-    if told is None:
+    if carried is None:
         block[part] = met
     else:
-        block += told[:, part] @ met
+        block += carried[:, part] @ met
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:

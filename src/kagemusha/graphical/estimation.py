@@ -159,7 +159,7 @@ def _signs(domain: Domain, clique: Clique) -> FloatArray:
 
 
 def merge(domain: Domain, measurements: Iterable[Measurement], *, power: int = 2) -> dict[Clique, Measurement]:
-    """One measurement a clique: repeated ones are averaged by 1/σ^`power`, the inverse variance unless told otherwise.
+    """One measurement per clique: repeated ones are averaged by 1/σ^`power`, the inverse variance by default.
 
     Its σ stands for the weight of all of them together, which is their standard deviation for `power` 2 alone.
     """

@@ -24,7 +24,7 @@ _EXACT = 1 << 53
 class JunctionTree:
     """Maximal cliques of a triangulated graph, parents before children, joined through separators.
 
-    There is exactly one root; parts of the graph that do not touch hang on it by empty separators. Every
+    There is exactly one root; parts of the graph that do not touch are attached to it by empty separators. Every
     attribute of the domain is in some clique.
     """
 

@@ -80,7 +80,7 @@ class MarkovField:
         return TreeQueries(self.tree, self.clique_marginals, max_cells=QUERY_CELLS)
 
     def project(self, clique: Iterable[str]) -> FloatArray:
-        """Expected counts over a clique (they sum to `total`), one axis a name, in the order given."""
+        """Expected counts over a clique (they sum to `total`), one axis per name, in the order given."""
         return self.project_many([tuple(clique)])[0]
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:

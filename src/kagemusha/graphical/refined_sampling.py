@@ -45,8 +45,8 @@ EXCHANGE_GAIN = 0.5
 CROSS_GAIN = 1e-9
 """Trades that gain less than rounding errors could go back and forth."""
 COLUMN_WEIGHT, TRADED_WEIGHT = 4.0, 16.0
-"""A column's table counts this many times a pair's: its error is part of every table of the column. The second where
-rows are traded towards many pairs at once, which would take columns along."""
+"""A column's table counts this many times as much as a pair's table: its error is part of every table of the column.
+The second where rows are traded towards many pairs at once, which would take columns along."""
 
 
 def sample_refined(

@@ -1,7 +1,7 @@
 """A junction tree cut at its narrow separators, for `crossing`.
 
-A separator is narrow if it has no more states than there are codes behind it: what lies beyond is then told by fewer
-numbers through the separator's states than by the codes themselves.
+A separator is narrow if it has no more states than there are codes behind it: what lies beyond is then described by
+fewer numbers through the separator's states than by the codes themselves.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Region:
-    """Cliques that hang together by wide separators, the one next to the root first."""
+    """Cliques that are connected by wide separators, the one next to the root first."""
 
     nodes: tuple[int, ...]
     things: tuple[Thing, ...]

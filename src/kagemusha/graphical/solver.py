@@ -73,7 +73,7 @@ def minimise(
 ) -> Solution:
     """Follow the path that minimises Σ weight (μ(θ) − target)²; return the best point of it.
 
-    With `signs` (a ±1 for each cell) the best point is the one of least estimated risk, at two passes a step;
+    With `signs` (a ±1 for each cell) the best point is the one of least estimated risk, at two passes per step;
     without, the one of least loss. Ends when growing the path by `CHECKPOINT` no longer lowers that measure by
     `tolerance` of itself, or after `max_passes`.
     """

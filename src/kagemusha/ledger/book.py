@@ -13,7 +13,7 @@ from fractions import Fraction
 from kagemusha.errors import CapReached, LedgerError, UsageError
 from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
-from kagemusha.ledger.database import Database, Kept
+from kagemusha.ledger.database import Database, LedgerDatabase
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
 from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_such_policy
 from kagemusha.ledger.tables import (
@@ -32,7 +32,7 @@ from kagemusha.privacy.filter import Cost
 from kagemusha.privacy.spend import Spend
 
 
-class Book(Kept):
+class Book(LedgerDatabase):
     """A ledger over a database that speaks SQL."""
 
     # caps
@@ -246,8 +246,8 @@ class Book(Kept):
                     raise LedgerError(f"ledger {self.path}: an answer without a charge was refused")
                 db.execute("DELETE FROM checkpoints WHERE release = ? AND key = ?", (release, key))
                 stored[key] = bytes(row[0])
-            told = {key: hashlib.sha256(answer).hexdigest() for key, answer in stored.items()}
-            chain.append(db, "answers", release=release, answers=told)
+            digests = {key: hashlib.sha256(answer).hexdigest() for key, answer in stored.items()}
+            chain.append(db, "answers", release=release, answers=digests)
             return stored
 
     def save_checkpoint(self, release: str, key: str, number: int, state: bytes) -> None:

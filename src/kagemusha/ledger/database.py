@@ -22,7 +22,7 @@ class Database(Protocol):
         ...
 
 
-class Kept(ABC):
+class LedgerDatabase(ABC):
     """A database that keeps a ledger: opened, locked and asked."""
 
     path: str
@@ -39,7 +39,7 @@ class Kept(ABC):
 
     @abstractmethod
     def _save_head(self) -> None:
-        """Tell a witness how far the ledger has come, so that an older copy can be told from it."""
+        """Tell a witness how far the ledger has come, so that an older copy can be recognised."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """The ledger in a PostgreSQL database: for several machines that spend on the same data sets.
 
 The rules are those of `book`; here is how the database is opened and locked. Every change is one transaction that first
-takes a lock of its own, so that there is one writer at a time, and is on disk before it is told (synchronous_commit).
-The tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no file beside a server.
+takes a lock of its own, so that there is one writer at a time, and is on disk before it is acknowledged
+(synchronous_commit). The tables lie in the schema `kagemusha`. Copies of the head are on every certificate; there is no
+file beside a server.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class PostgresLedger(Book):
         return int(link.execute("SELECT version FROM about").fetchone()[0]) if found else None
 
     def _guarded(self, call: Any) -> Any:
-        """The result of a call; what the driver says is told in words of ours, for its own may hold the address."""
+        """The result of a call; errors of the driver are put in our own words, for its own may hold the address."""
         try:
             return call()
         except Exception as error:

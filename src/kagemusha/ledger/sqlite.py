@@ -119,7 +119,8 @@ class SQLiteLedger(Book):
         if self.head.number:
             raise LedgerError(
                 f"ledger {self.path}: {chain.head_file(self.path)} is missing or damaged, so an older copy of the "
-                "ledger could not be told from the last one. Put that file back from where the ledger came from. If it "
+                "ledger could not be distinguished from the last one. Put that file back from where the ledger came "
+                "from. If it "
                 "is lost and this is the newest ledger there is: `kagemusha ledger check --ledger "
                 f"{shlex.quote(self.path)} --renew-head`. Nothing was spent"
             )
@@ -132,7 +133,7 @@ class SQLiteLedger(Book):
         return None if found == [("ok",)] else "its pages do not fit together"
 
     def _save_head(self) -> None:
-        """Tell the file beside the ledger how far it has come, so that an older copy can be told from it."""
+        """Tell the file beside the ledger how far it has come, so that an older copy can be recognised."""
         if not self.in_memory:
             chain.save_head(chain.head_file(self.path), self.head)
 

@@ -1,10 +1,10 @@
 """Doubles that obey: the one place through which the rows of every generator pass.
 
-Codes first. A Markov field draws around the walls of the rules exactly. From other generators, and where a wall is too
-large for the field, rows that hit one are drawn again, a bounded number of times; what is left takes the columns of the
-broken rules from a row that obeys and is alike. Then values: drawn inside the bins with densities that lead on from bin
-to bin, and again for rows that break a rule by the values they would show, at last squeezed into what the orders leave
-open. No row is ever dropped, none that breaks a rule leaves.
+Codes first. A Markov field draws around the structural zeros of the rules exactly. From other generators, and where one
+is too large for the field, rows that hit one are drawn again, a bounded number of times; what is left takes the columns
+of the broken rules from a row that obeys and is alike. Then values: drawn inside the bins with densities that lead on
+from bin to bin, and again for rows that break a rule by the values they would show, at last squeezed into what the
+orders leave open. No row is ever dropped, none that breaks a rule leaves.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from kagemusha.generators.generator import Evidence, Generator
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.models.unlisted import UnlistedValues
 from kagemusha.rules.conditions import Group
-from kagemusha.rules.donors import alike
+from kagemusha.rules.donors import choose_donors
 from kagemusha.rules.squeeze import squeeze
 from kagemusha.rules.structural_zeros import StructuralZeros, hits
 from kagemusha.rules.witness import witness
-from kagemusha.rules.zeros_of_rules import walls_of
+from kagemusha.rules.zeros_of_rules import zeros_of_rules
 from kagemusha.schema import Measured, Schema
 from kagemusha.schema.constraints import Inequality
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.laws import in_force, substituted
 
 FRESH_ROUNDS = 8
-FRESH_A_ROUND = 4
+FRESH_PER_ROUND = 4
 """Rows drawn for each one that is missing."""
 REDRAWS = 12
 """Times that values are drawn again inside their bins before they are squeezed."""
@@ -55,20 +55,20 @@ class Doubles:
         self._unseen = UnlistedValues(schema, generator)
 
     @cached_property
-    def walls(self) -> list[StructuralZeros]:
+    def zeros(self) -> list[StructuralZeros]:
         """What the rules rule out on the level of codes."""
-        return walls_of(self.schema, self.generator.project) if self._rules else []
+        return zeros_of_rules(self.schema, self.generator.project) if self._rules else []
 
     @cached_property
     def _open(self) -> list[StructuralZeros]:
-        """The walls that the generator itself does not know."""
+        """The structural zeros that the generator itself does not know."""
         if not isinstance(self.generator, MarkovGenerator):
-            return self.walls
+            return self.zeros
         known = self.generator.field.potentials
         return [
-            wall
-            for wall in self.walls
-            if wall.clique not in known or not np.isneginf(known[wall.clique][wall.impossible]).all()
+            zero
+            for zero in self.zeros
+            if zero.clique not in known or not np.isneginf(known[zero.clique][zero.impossible]).all()
         ]
 
     @cached_property
@@ -91,15 +91,15 @@ class Doubles:
     # codes
 
     def codes(self, rows: int, *, rng: np.random.Generator, where: Evidence | None = None) -> IntArray:
-        """Codes of rows that run into no wall and fulfil `where`."""
-        codes, walled = self._drawn(rows, rng, where or {})
-        return self._unseen.shown(codes if walled else self._mended(codes, rng, where or {}), rng)
+        """Codes of rows that hit no structural zero and fulfil `where`."""
+        codes, with_zeros = self._drawn(rows, rng, where or {})
+        return self._unseen.shown(codes if with_zeros else self._mended(codes, rng, where or {}), rng)
 
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
-        """Rows of the generator, and whether they keep clear of every wall.
+        """Rows of the generator, and whether they avoid every structural zero.
 
         Rows under a condition scatter more than rows without, which are traded until counts fit. So where the rules are
-        the only condition, rows are drawn without it, and those that hit a wall once more, around it: together they
+        the only condition, rows are drawn without it, and those that hit one once more, around it: together they
         have the distribution of rows drawn around it at once.
         """
         if where or not self._open or not isinstance(self.generator, MarkovGenerator):
@@ -112,14 +112,14 @@ class Doubles:
         return codes, clear
 
     def _around(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
-        """Rows drawn around as many walls as the field has room for, and whether those are all."""
-        walls = sorted(self._open, key=lambda wall: wall.impossible.size)
-        while isinstance(self.generator, MarkovGenerator) and walls:
+        """Rows drawn around as many structural zeros as the field has room for, and whether those are all."""
+        zeros = sorted(self._open, key=lambda zero: zero.impossible.size)
+        while isinstance(self.generator, MarkovGenerator) and zeros:
             try:
-                evidence = _joined(where, walls)
-                return self.generator.sample(rows, rng=rng, where=evidence), len(walls) == len(self._open)
+                evidence = _joined(where, zeros)
+                return self.generator.sample(rows, rng=rng, where=evidence), len(zeros) == len(self._open)
             except ModelTooLarge:
-                walls.pop()  # the largest is kept by drawing
+                zeros.pop()  # the largest is kept by drawing
         return self.generator.sample(rows, rng=rng, where=where or None), False
 
     def _mended(self, codes: IntArray, rng: np.random.Generator, where: Evidence) -> IntArray:
@@ -129,7 +129,7 @@ class Doubles:
             if not len(bad):
                 return codes
             try:
-                fresh, _ = self._drawn(min(FRESH_A_ROUND * len(bad) + 64, 1 << 18), rng, where)
+                fresh, _ = self._drawn(min(FRESH_PER_ROUND * len(bad) + 64, 1 << 18), rng, where)
             except UsageError:  # only so many rows were released: those that obey lend to the others
                 break
             fresh = fresh[~hits(self._open, self.domain, fresh)][: len(bad)]
@@ -139,19 +139,19 @@ class Doubles:
 
     def _borrowed(self, codes: IntArray, bad: IntArray, rng: np.random.Generator, where: Evidence) -> IntArray:
         """Rows that are left: the columns of each broken set of rules come from a row that obeys them."""
-        for names, walls in _tied(self._open):
+        for names, zeros in _tied(self._open):
             axes = np.array([self.domain.axis(name) for name in names])
-            broken = hits(walls, self.domain, codes)
+            broken = hits(zeros, self.domain, codes)
             donors = np.flatnonzero(~broken)
             if not len(donors):
                 shares = {name: self.generator.project((name,)) for name in names}
-                found = self._witness(names, walls, shares, rng)
+                found = self._witness(names, zeros, shares, rng)
                 if found is None:
-                    raise DataError(f"no double obeys {' and '.join(repr(w.rule) for w in walls)} together")
+                    raise DataError(f"no double obeys {' and '.join(repr(w.rule) for w in zeros)} together")
                 codes[np.ix_(np.flatnonzero(broken), axes)] = found
                 continue
             wanted = np.flatnonzero(broken)
-            codes[np.ix_(wanted, axes)] = codes[np.ix_(alike(codes, wanted, donors, axes, rng), axes)]
+            codes[np.ix_(wanted, axes)] = codes[np.ix_(choose_donors(codes, wanted, donors, axes, rng), axes)]
         outside = ~_possible(self.domain, codes[bad], where)
         if outside.any():  # a condition and the rules speak of the same columns
             good = np.flatnonzero(~hits(self._open, self.domain, codes) & _possible(self.domain, codes, where))
@@ -161,10 +161,10 @@ class Doubles:
         return codes
 
     def _witness(
-        self, names: Sequence[str], walls: Sequence[StructuralZeros], shares: Mapping[str, FloatArray], rng: Any
+        self, names: Sequence[str], zeros: Sequence[StructuralZeros], shares: Mapping[str, FloatArray], rng: Any
     ) -> Any:
         try:
-            return witness(self.domain, names, walls, shares, rng)
+            return witness(self.domain, names, zeros, shares, rng)
         except TimeoutError:
             return None
 
@@ -210,18 +210,18 @@ class Doubles:
         if squeezed and self._orders:
             measured = self.schema.measured
             wide = {n: within.get(n) or self._spans(measured[n], codes) for law in self._orders for n in law.factors}
-            there = {n: codes[:, self.domain.axis(n)] < measured[n].ordinary for n in wide}
+            there = {n: codes[:, self.domain.axis(n)] < measured[n].n_values for n in wide}
             within |= squeeze(self._orders, {n: measured[n] for n in wide}, wide, there, rng)
         return self._encoder.draw(codes, rng=rng, within=within, shapes=self.shapes)
 
     @cached_property
     def shapes(self) -> dict[str, FloatArray]:
         """How densities lean inside bins, from the model's own counts of each column: what was released tells it."""
-        measured = [c for c in self.schema.measured.values() if c.points is None and c.ordinary > 2]
+        measured = [c for c in self.schema.measured.values() if c.points is None and c.n_values > 2]
         return {c.name: slopes(c, self.generator.project((c.name,))) for c in measured if not own_codes(c)}
 
     def _spans(self, column: Measured, codes: IntArray) -> Span:
-        return spans(column, np.minimum(codes[:, self.domain.axis(column.name)], column.ordinary - 1))
+        return spans(column, np.minimum(codes[:, self.domain.axis(column.name)], column.n_values - 1))
 
     @cached_property
     def _orders(self) -> list[Inequality]:
@@ -260,10 +260,10 @@ def _put(cells: dict[str, Cells], rows: IntArray, fresh: dict[str, Cells]) -> No
         own.put(rows, fresh[name])
 
 
-def _joined(where: Evidence, walls: Iterable[StructuralZeros]) -> dict[Clique, FloatArray]:
+def _joined(where: Evidence, zeros: Iterable[StructuralZeros]) -> dict[Clique, FloatArray]:
     joined: dict[Clique, FloatArray] = dict(where)
-    for wall in walls:
-        joined[wall.clique] = np.where(wall.impossible, 0.0, joined.get(wall.clique, 1.0))
+    for zero in zeros:
+        joined[zero.clique] = np.where(zero.impossible, 0.0, joined.get(zero.clique, 1.0))
     return joined
 
 
@@ -274,11 +274,11 @@ def _possible(domain: Any, codes: IntArray, where: Evidence) -> NDArray[np.bool_
     return found
 
 
-def _tied(walls: Sequence[StructuralZeros]) -> list[tuple[list[str], list[StructuralZeros]]]:
-    """Walls put together where they share columns."""
+def _tied(zeros: Sequence[StructuralZeros]) -> list[tuple[list[str], list[StructuralZeros]]]:
+    """Structural zeros put together where they share columns."""
     groups: list[tuple[list[str], list[StructuralZeros]]] = []
-    for wall in walls:
-        names, members = list(wall.clique), [wall]
+    for zero in zeros:
+        names, members = list(zero.clique), [zero]
         for other in [g for g in groups if set(g[0]) & set(names)]:
             groups.remove(other)
             names, members = list(dict.fromkeys([*other[0], *names])), other[1] + members

@@ -182,9 +182,9 @@ def read_trace(described: Any, domain: Domain) -> tuple[Round, ...]:
         if not set(one) <= {"clique", *known}:
             raise DataError("a round says what no round says")
         given = [name for name in known if name in one]
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: math.nan if one[name] is None else number(f"{name} of a round", one[name]) for name in given
         }
-        told["cells"] = int(told.get("cells", 0))
-        found.append(Round(clique_of(domain, one["clique"]), **told))
+        values["cells"] = int(values.get("cells", 0))
+        found.append(Round(clique_of(domain, one["clique"]), **values))
     return tuple(found)

@@ -111,9 +111,9 @@ def redrawn(generator: Generator, column: Modelled) -> Redrawn:
     bucket = np.ones(1)
     for other in _neighbours(generator, name):
         table = project((other, name)) if domain.axis(other) < domain.axis(name) else project((name, other)).T
-        told = mutual_information(np.maximum(table, 0.0))
-        if told > best:
-            best, partner = told, other
+        information = mutual_information(np.maximum(table, 0.0))
+        if information > best:
+            best, partner = information, other
             chosen = np.where(_some(table, column)[:, None], _listed(table, column), own)
             bucket = table[:, code]
     weight = bucket if bucket.sum() > 0 else np.ones(len(bucket))
@@ -130,7 +130,7 @@ def _listed(table: FloatArray, column: Modelled) -> FloatArray:
     shares = np.maximum(table, 0.0)
     shares[:, column.unseen_code] = 0.0
     empty = shares.sum(axis=1) <= 1e-9
-    shares[empty, : column.ordinary] = 1.0
+    shares[empty, : column.n_values] = 1.0
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 

@@ -62,7 +62,7 @@ class Critic:
         _, factors, scores = self.heard(rows)
         return self.back(factors, torch.ones_like(scores))[0] @ self.weights[0]
 
-    def fines(self, between: Any) -> tuple[list[tuple[Any, Any]], float]:
+    def gradient_penalty(self, between: Any) -> tuple[list[tuple[Any, Any]], float]:
         """The penalty on slopes other than one at some rows.
 
         For each layer v and p with gradient vᵀp, and the penalty itself.
@@ -85,8 +85,8 @@ class Critic:
         given, factors, scores = self.heard(both)
         ends = torch.cat([torch.full((len(fake),), 1 / len(fake)), torch.full((len(real),), -1 / len(real))])
         signals = self.back(factors, ends)
-        fines, penalty = self.fines(between)
-        for at, (signal, inputs, (value, push)) in enumerate(zip(signals, given, fines, strict=True)):
+        gradient_penalty, penalty = self.gradient_penalty(between)
+        for at, (signal, inputs, (value, push)) in enumerate(zip(signals, given, gradient_penalty, strict=True)):
             # both parts in one product: signalᵀ·inputs + vᵀ·(what pushes the slope)
             self.weights[at].grad = torch.cat([signal, value]).T @ torch.cat([inputs, push])
             self.shifts[at].grad = signal.sum(dim=0)

@@ -28,7 +28,7 @@ TEMPERATURE = 0.2
 class Rows(Protocol):
     """Where encoded rows come from."""
 
-    def wishes(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    def conditions(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Blocks and codes that are wished for; the codes of each block by their log-frequency."""
         ...
 
@@ -59,18 +59,18 @@ class Generator(nn.Module):
     is a row looked up. That is the same network as layers over inputs put side by side, for half the arithmetic.
     """
 
-    def __init__(self, noise: int, wishes: int, hidden: Sequence[int], width: int) -> None:
+    def __init__(self, noise: int, conditions: int, hidden: Sequence[int], width: int) -> None:
         super().__init__()
         self.sizes = [*hidden, width]
         # each layer's weights begin as wide as one over the root of its inputs, like a plain layer's
-        ends = [(noise + wishes + sum(hidden[:i])) ** -0.5 for i in range(len(self.sizes))]
+        ends = [(noise + conditions + sum(hidden[:i])) ** -0.5 for i in range(len(self.sizes))]
 
         def drawn(rows: int) -> nn.Parameter:
             return nn.Parameter(
                 torch.cat([torch.empty(rows, n).uniform_(-e, e) for n, e in zip(self.sizes, ends, strict=True)], 1)
             )
 
-        self.noise, self.wish, self.shift = drawn(noise), drawn(wishes), drawn(1)
+        self.noise, self.wish, self.shift = drawn(noise), drawn(conditions), drawn(1)
         self.inner = nn.ParameterList(
             [
                 nn.Parameter(torch.empty(units, sum(self.sizes[i + 1 :])).uniform_(-ends[i + 1], ends[i + 1]))
@@ -120,7 +120,7 @@ def squash(raw: Any, blocks: Sequence[Block], generator: torch.Generator) -> Any
     return torch.cat(parts, dim=1)
 
 
-def unfulfilled(raw: Any, blocks: Sequence[Block], wished: IntArray, code: IntArray) -> Any:
+def conditional_loss(raw: Any, blocks: Sequence[Block], wished: IntArray, code: IntArray) -> Any:
     """Mean cross entropy between what was wished for and what is said about that column."""
     total = raw.new_zeros(())
     for index, block in enumerate(blocks):
@@ -136,14 +136,14 @@ class Game:
 
     def __init__(self, blocks: Sequence[Block], training: Training, rng: np.random.Generator) -> None:
         self.blocks, self.training, self._rng = blocks, training, rng
-        self._wishes = sum(block.hot for block in blocks if block.wish >= 0)
+        self._conditions = sum(block.hot for block in blocks if block.wish >= 0)
         self._starts = np.array([block.wish for block in blocks])
         self._torch = torch.Generator().manual_seed(int(rng.integers(2**62)))
         width = blocks[-1].end
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**62)))  # initial weights
-            self.generator = Generator(training.noise, self._wishes, training.hidden, width)
-        self.critic = Critic((width + self._wishes) * training.pack, training.hidden, self._torch)
+            self.generator = Generator(training.noise, self._conditions, training.hidden, width)
+        self.critic = Critic((width + self._conditions) * training.pack, training.hidden, self._torch)
         betas = (0.5, 0.9)
         self._learn = torch.optim.Adam(
             self.generator.parameters(), training.rate, betas=betas, weight_decay=training.decay, fused=True
@@ -153,7 +153,7 @@ class Game:
     def step(self, rows: Rows) -> None:
         """One step of the critic, then one of the generator on wishes and rows of its own, as algorithm 1 has it.
 
-        On the rows that the critic has just learned to reject, the generator would be told how to escape these rows
+        On the rows that the critic has just learned to reject, the generator would learn how to escape these rows
         alone.
         """
         block, code, wish, at = self._wish(rows)
@@ -163,7 +163,7 @@ class Game:
         block, code, wish, at = self._wish(rows)
         raw = self._said(at)
         made = self._pack(squash(raw, self.blocks, self._torch), wish)
-        loss = unfulfilled(raw, self.blocks, block, code) if self._wishes else raw.new_zeros(())
+        loss = conditional_loss(raw, self.blocks, block, code) if self._conditions else raw.new_zeros(())
         # the critic's own gradient takes the place of its score, so that no graph runs through it
         loss = loss + (made * self.critic.towards_real(made.detach())).sum()
         # without labelled columns the parameter for wishes is empty, and no part of the graph
@@ -174,9 +174,9 @@ class Game:
 
     def _wish(self, rows: Rows) -> tuple[IntArray, IntArray, Any, Any]:
         """Wishes for a batch: columns, codes, one-hot, and as positions (None where there are none)."""
-        block, code = rows.wishes(self.training.batch, self._rng)
-        at = torch.from_numpy(self._starts[block] + code) if self._wishes else None
-        wish = torch.zeros((self.training.batch, self._wishes))
+        block, code = rows.conditions(self.training.batch, self._rng)
+        at = torch.from_numpy(self._starts[block] + code) if self._conditions else None
+        wish = torch.zeros((self.training.batch, self._conditions))
         if at is not None:
             wish[torch.arange(len(wish)), at] = 1
         return block, code, wish, at

@@ -167,10 +167,10 @@ class PrivateGame:
         scale = (self.clip / torch.sqrt(torch.as_tensor(squares)).clamp_min(1e-12)).clamp_max(1.0)
         share = torch.from_numpy(rng.random((len(fake), 1), dtype=np.float32))
         other = torch.from_numpy(self.independent(len(fake), rng))
-        fines, _ = self.critic.fines(torch.lerp(fake, other, share))
+        gradient_penalty, _ = self.critic.gradient_penalty(torch.lerp(fake, other, share))
         fair = scale.mean()  # the penalty shrinks as the rest of the loss does
         parts = []
-        for g, a, (value, push) in zip(signals, inputs, fines, strict=True):
+        for g, a, (value, push) in zip(signals, inputs, gradient_penalty, strict=True):
             found = (g * (scale[:, None] / len(fake))).T @ a
             found[:, :-1] += fair * (value.T @ push)
             parts.append(found.ravel())

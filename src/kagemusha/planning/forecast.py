@@ -1,4 +1,4 @@
-"""What a release will take, told beforehand from the schema and a public number of rows: time, memory, error.
+"""What a release will take, estimated beforehand from the schema and a public number of rows: time, memory, error.
 
 Constants were set on half of the tables of `benchmarks/plan_vs_actual.py`, with room on top: a plan is to be kept.
 """
@@ -54,7 +54,7 @@ GROUPS = 64
 """Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of
 codes hides no pair but its own."""
 
-A_FIT, A_MEASURED = 1.4e-6, 8.5e-9
+PER_FIT, PER_MEASURED = 1.4e-6, 8.5e-9
 """Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the
 longer it takes until they agree, and those that do not fit into the model are tried out and brought in afterwards."""
 
@@ -62,7 +62,7 @@ A_COLUMN = 4
 """Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average:
 they need not be spread evenly."""
 
-A_PAIR, A_COUNT = 4e-4, 2e-8
+PER_PAIR, PER_COUNT = 4e-4, 2e-8
 """Seconds for a pair of columns that is looked at, and for a row of it."""
 
 A_RULE, AROUND = 1.0, 9e-7
@@ -163,7 +163,7 @@ def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
     cells = min(cost.cells, CHANCE * len(domain) * math.exp(min(50.0, columns * logs)))
     pairs = math.comb(len(domain), 2)
     measured = min(pairs, max(share * pairs, A_COLUMN * len(domain)))
-    seconds = 0.1 + (A_FIT + A_MEASURED * measured) * cells + A_PAIR * pairs + A_COUNT * rows * pairs
+    seconds = 0.1 + (PER_FIT + PER_MEASURED * measured) * cells + PER_PAIR * pairs + PER_COUNT * rows * pairs
     return replace(cost, cells=int(cells), seconds=seconds)
 
 
@@ -193,7 +193,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
     judging = (
         (1e-7 if parquet else 2e-7) * judged * len(domain)
         + 2.5e-8 * judged * pairs
-        + A_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
+        + PER_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
         + 5e-8 * min(MOST_CELLS, _all_cells(domain))
         + 2.5e-7 * widest
         + 4.5e-8 * across

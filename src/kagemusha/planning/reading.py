@@ -1,4 +1,4 @@
-"""How often a table will be read, and what comes over from where it lives: told from the declared domain alone."""
+"""How often a table will be read, and what comes over from where it lives: derived from the declared domain alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kagemusha.columns.dialects import ENGINES
 from kagemusha.encoding.travels import rows_of
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique
-from kagemusha.sources.scans import BYTES_A_CELL, covering, scans_for
+from kagemusha.sources.scans import BYTES_PER_CELL, covering, scans_for
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -47,7 +47,7 @@ def reading(synthesizer: Synthesizer, schema: Schema) -> Reading:
     return Reading(
         code_bytes=sum(code_type(size).itemsize for size in domain.sizes),
         scans={dialect.name: scans(dialect) for dialect in ENGINES},
-        counts_bytes=BYTES_A_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
+        counts_bytes=BYTES_PER_CELL * sum(domain.cells(clique) for look in looks for clique in _largest(look)),
         records=synthesizer.reads_records,
         raw=rows_of(schema),
     )

@@ -55,9 +55,9 @@ def _places(columns: Sequence[Column]) -> Iterator[str]:
     labels = [c for c in columns if c.as_labels is not None]
     pairs = (
         (first, second)
-        for given, told in PLACES
+        for given, place in PLACES
         for _, first in _matching(labels, given)
-        for _, second in _matching(labels, told)
+        for _, second in _matching(labels, place)
         if first is not second
     )
     yield from (f"{_name(first)} determines {_name(second)}" for first, second in islice(pairs, MOST))

@@ -1,4 +1,4 @@
-"""The error of the doubles, told from what was released alone: safe to publish.
+"""The error of the doubles, derived from what was released alone: safe to publish.
 
 For each set of columns an interval that holds the L1 error ‖p_r(D) − p_r(D̂)‖₁ / |D| (0 to 2), and for each pair a
 verdict. How the intervals come about is in docs/decisions/040-evaluation.md.
@@ -47,7 +47,7 @@ MOST_PAIRS = 5000
 there are more."""
 
 LARGEST = 2**22
-"""Pairs with more cells are not laid out; what can be told of them comes from their columns."""
+"""Pairs with more cells are not laid out; what is known of them comes from their columns."""
 
 MOST_CELLS = 2**27
 """Cells of all pairs together: so the work has an end, whatever the columns are. Pairs beyond it are not looked at, and
@@ -178,7 +178,7 @@ def _cliques(evidence: ReleasedNumbers) -> list[Clique]:
     pairs = list(combinations(domain.names, 2))
     if len(pairs) > MOST_PAIRS or sum(map(domain.cells, pairs)) > MOST_CELLS:
         pairs = sorted(pairs, key=lambda pair: (not evidence.covers(pair), domain.cells(pair)))[:MOST_PAIRS]
-        # what is too large to be laid out costs nothing: its columns tell what can be told
+        # what is too large to be laid out costs nothing: its columns say what can be known
         work = np.cumsum([domain.cells(pair) if domain.cells(pair) <= LARGEST else 0 for pair in pairs])
         pairs = [pair for pair, done in zip(pairs, work, strict=True) if done <= MOST_CELLS]
     return [*((name,) for name in domain), *pairs]

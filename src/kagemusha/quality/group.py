@@ -31,8 +31,8 @@ class DrawnGroup:
     records: bool = False
     """Whether a person may have several: what is counted is then records, not people."""
     population: float | None = None
-    """People of the population they stand for, by survey weights; None where none are declared, or it cannot be
-    told."""
+    """People of the population they stand for, by survey weights; None where none are declared, or where it
+    is unknown."""
 
     @property
     def words(self) -> str:
@@ -45,17 +45,17 @@ class DrawnGroup:
             stands = f"; they stand for about {self.population:,.0f} people of the population"
         if self.error is None:
             return (
-                f"{size}; how far off that is cannot be told: how {_listed(self.columns)} go together was not "
+                f"{size}; how far off that is cannot be known: how {_listed(self.columns)} go together was not "
                 f"measured, so look at it as what the model makes of smaller sets of columns{stands}"
             )
         share = 100 * self.error / max(self.size, 1.0)
         if share > 100:
             return (
                 f"{size} in the model, up to about {self.size + self.error:,.0f} in nine of ten cases: how many there "
-                f"really are cannot be told, so look at its doubles as what the model makes of larger groups{stands}"
+                f"really are cannot be known, so look at its doubles as what the model makes of larger groups{stands}"
             )
-        told = f"{size}, off by at most about {self.error:,.0f} ({share:,.0f} %) in nine of ten cases"
-        return (told if share <= 10 else f"{told}: too uncertain to be read as a count") + stands
+        line = f"{size}, off by at most about {self.error:,.0f} ({share:,.0f} %) in nine of ten cases"
+        return (line if share <= 10 else f"{line}: too uncertain to be read as a count") + stands
 
 
 def drawn_group(model: Model, where: str, expected: ExpectedError | None = None) -> DrawnGroup:

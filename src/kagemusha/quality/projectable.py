@@ -56,7 +56,7 @@ class CodedTable:
 
     @classmethod
     def of_codes(cls, schema: Schema, codes: NDArray[Any]) -> CodedTable:
-        """From an array of codes, one row a record."""
+        """From an array of codes, one row per record."""
         types = [code_type(size) for size in schema.domain.sizes]
         return cls(schema, [np.ascontiguousarray(codes[:, i], dtype=t) for i, t in enumerate(types)])
 

@@ -68,7 +68,7 @@ def shade(value: float, most: float) -> str:
 
 
 def heat_map(names: Sequence[str], values: FloatArray, alt: str, *, most: float, shown: str = "{:.2f}") -> str:
-    """A square of shades, one cell a pair, with its scale below."""
+    """A square of shades, one cell per pair, with its scale below."""
     count = len(names)
     cell = max(9.0, min(34.0, 430 / max(1, count)))
     side, left, top = cell * count, 134.0, 6.0
@@ -113,7 +113,7 @@ class Curve:
 
 
 def curves(lines: Sequence[Curve], alt: str, *, x_name: str, y_name: str, logarithmic: bool = False) -> str:
-    """Lines over a common axis, told apart by colour and by dashes."""
+    """Lines over a common axis, distinguished by colour and by dashes."""
     width, height, left, right, top, bottom = 560.0, 300.0, 58.0, 12.0, 12.0, 46.0
     xs = [v for one in lines for v in one.x]
     reached = max(

@@ -80,7 +80,7 @@ class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
 
     @abstractmethod
     def _score(self, table: IntArray) -> int:
-        """The score of a table of counts: one row a code of the child, one column a combination of the parents."""
+        """The score of a table of counts: one row per code of the child, one column per combination of the parents."""
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
         """The scores in records."""

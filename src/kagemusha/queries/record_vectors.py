@@ -1,7 +1,7 @@
 """Records as vectors of bounded norm, in whole numbers.
 
 A record's vector must be the same to the last bit whoever else is in the table. A matrix product of plain floats is
-not: its last digits hang on how many rows are multiplied at once. So features, centres and bases are whole numbers of
+not: its last digits depend on how many rows are multiplied at once. So features, centres and bases are whole numbers of
 so few digits that every sum of products is exact in doubles, in any order.
 """
 
@@ -36,7 +36,7 @@ def on_lattice(centre: FloatArray) -> FloatArray:
 
 
 def exact_product(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
-    """The product, where no row of the answer hangs on any other: sums of products of whole numbers below 2⁵³.
+    """The product, where no row of the answer depends on any other: sums of products of whole numbers below 2⁵³.
 
     `vectors` are multiples of 1/FINE no larger than FURTHEST + 1; `matrix` is rounded to as many digits as that leaves.
     """

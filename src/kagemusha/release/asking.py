@@ -159,7 +159,7 @@ def look(
     dataset: str | None = None,
     policy: str = "default",
 ) -> Source:
-    """The source itself, after the ledger has been told of a read without protection.
+    """The source itself, after the ledger has recorded a read without protection.
 
     Under a cap its owner must allow that. No digest is kept: looking again after the table was mended is no other
     release.

@@ -85,7 +85,7 @@ def largest_domain(schema: Schema, categories: int) -> Domain:
     for column in _open_columns(schema):
         # a cell that holds several quantiles is cut off on both sides
         axis = column.axis
-        most = categories if axis is None else 2 * (axis.bins or BINS) - found[column.name].ordinary
+        most = categories if axis is None else 2 * (axis.bins or BINS) - found[column.name].n_values
         more[column.name] = most
     domain = complete.domain
     return Domain(domain.names, tuple(max(1, domain.size(n) + more.get(n, 0)) for n in domain.names))
@@ -275,4 +275,4 @@ def _counts(
     curator, _ = finder.curator(Schema(table, finder.schema.unit))
     mechanism = "laplace" if ACCOUNTANTS[finder.accounting].pure else "gaussian"
     noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, word=word)
-    return [(m.values[: c.ordinary].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]
+    return [(m.values[: c.n_values].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

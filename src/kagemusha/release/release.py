@@ -124,7 +124,7 @@ class Release:
         return [answer or b"" for answer in stored]
 
     def _key(self, event: Event) -> str:
-        """A name for a step: which code asked which question at which cost, and for the how-manieth time."""
+        """A name for a step: which code asked which question at which cost, and how often before."""
         text = f"{__version__} {event!r}"  # the event holds the digest of its query
         again = self._asked.get(text, 0)
         self._asked[text] = again + 1

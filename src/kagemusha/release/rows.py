@@ -75,8 +75,8 @@ def cliques_of(features: Sequence[Features]) -> list[Clique]:
 
 def generation_query(features: Sequence[Features]) -> QueryRecord:
     """What an event says of the table that rows are drawn from."""
-    told = [[f.name, f.labelled, f.table.shape] for f in features]
-    digest = hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    fields = [[f.name, f.labelled, f.table.shape] for f in features]
+    digest = hashlib.sha256(json.dumps(fields).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return QueryRecord.of("generated-rows", generation_facts(features), digest)
 
 

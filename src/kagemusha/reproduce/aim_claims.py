@@ -278,5 +278,5 @@ def ranks(steps: Steps) -> list[tuple[str, int, float]]:
     for choice in steps.choices:
         for place, pair in enumerate(choice.pairs, 1):
             places.setdefault(pair, []).append(place)
-    told = [(" × ".join(pair), len(found), float(np.mean(found))) for pair, found in places.items()]
-    return sorted(told, key=lambda t: (-t[1], t[2]))
+    listed = [(" × ".join(pair), len(found), float(np.mean(found))) for pair, found in places.items()]
+    return sorted(listed, key=lambda t: (-t[1], t[2]))

@@ -182,9 +182,9 @@ def _errors(report: Report, table: str) -> Sequence[str]:
             *((lambda r, k=k: r.errors[k]) for k in range(3)),
             lambda r: r.information_error,
         )
-        told = [_mean_error([column(r) for r in mine]) for column in columns]
+        entries = [_mean_error([column(r) for r in mine]) for column in columns]
         seconds = float(np.mean([r.seconds for r in mine]))
-        rows.append([arm.name, str(len(mine)), *told, f"{np.mean([r.rounds for r in mine]):.1f}", f"{seconds:.2f}"])
+        rows.append([arm.name, str(len(mine)), *entries, f"{np.mean([r.rounds for r in mine]):.1f}", f"{seconds:.2f}"])
     head = ["arm", "n", "1-way", "2-way", "3-way", "mean difference of mutual information", "rounds", "CPU s"]
     return [f"## {table.title()}: errors (mean ± standard error)", _table(head, rows)]
 
@@ -204,10 +204,10 @@ def _open(report: Report) -> Sequence[str]:
                 mine = judged.of(report.of(table, epsilon), arm)
                 if mine:
                     found[table, epsilon, arm] = mine
-                    told = [_mean_error([r.errors[k] for r in mine]) for k in range(3)]
+                    entries = [_mean_error([r.errors[k] for r in mine]) for k in range(3)]
                     seconds = [r.seconds for r in mine]
                     time = f"{np.mean(seconds):.2f} (at most {max(seconds):.2f})"
-                    rows.append([table.title(), f"{epsilon:g}", arm, str(len(mine)), *told, time])
+                    rows.append([table.title(), f"{epsilon:g}", arm, str(len(mine)), *entries, time])
     head = ["table", "ε", "arm", "n", "1-way", "2-way", "3-way", "CPU s, fit and sample"]
     return [
         f"The paper waited about {HOURS} hour at ε = 1 and saw no end after {DAYS} days at larger ε. Here every run "
@@ -224,14 +224,14 @@ def _overtaking(
     lines = []
     for table in tables:
         for k in (2, 3):
-            told = []
+            entries = []
             for epsilon in epsilons:
                 one, other = (found.get((table, epsilon, arm)) for arm in ("aim-k2", "aim-k3"))
                 if one and other:
                     mean, error = judged.difference([r.errors[k - 1] for r in one], [r.errors[k - 1] for r in other])
                     word = {judged.HOLDS: "k3", judged.FAILS: "k2"}.get(judged.better(mean, error), "neither")
-                    told.append(f"ε = {epsilon:g}: {word} ({mean:+.4f} ± {error:.4f})")
-            lines.append(f"- {table.title()}, {k}-way: " + "; ".join(told))
+                    entries.append(f"ε = {epsilon:g}: {word} ({mean:+.4f} ± {error:.4f})")
+            lines.append(f"- {table.title()}, {k}-way: " + "; ".join(entries))
     return "Which is better, aim-k2 or aim-k3, by two standard errors (k2's error less k3's):\n\n" + "\n".join(lines)
 
 
@@ -240,14 +240,14 @@ def _weights(
 ) -> str:
     lines = []
     for table in tables:
-        told = []
+        entries = []
         for epsilon in epsilons:
             ours, printed = (found.get((table, epsilon, arm)) for arm in ("aim-k2", "aim-k2 printed"))
             if ours and printed:
                 mean, error = judged.difference([r.errors[1] for r in printed], [r.errors[1] for r in ours])
                 base = float(np.mean([r.errors[1] for r in ours]))
-                told.append(f"ε = {epsilon:g}: {mean / base:+.1%} ± {error / base:.1%}")
-        lines.append(f"- {table.title()}: " + "; ".join(told))
+                entries.append(f"ε = {epsilon:g}: {mean / base:+.1%} ± {error / base:.1%}")
+        lines.append(f"- {table.title()}: " + "; ".join(entries))
     return "How much larger the 2-way error is with 1/σ (printed) than with 1/σ² (ours):\n\n" + "\n".join(lines)
 
 

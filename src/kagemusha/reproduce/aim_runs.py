@@ -121,9 +121,9 @@ def settings_of(arm: Arm, learners: Sequence[str]) -> dict[str, Any]:
     """All choices behind a run, as they stand in the code today."""
     synthesizer = create(arm.method, **arm.options)
     chosen = {name: _plain(value) for name, value in synthesizer.parameters().items()}
-    told: dict[str, Any] = {"method": synthesizer.name, "parameters": chosen, "delta": DELTA}
-    told |= {"adjacency": str(arm.adjacency), "domain": arm.domain}
-    return told | ({"learners": list(learners), "svm rows": SVM_ROWS} if arm.learners and learners else {})
+    fields: dict[str, Any] = {"method": synthesizer.name, "parameters": chosen, "delta": DELTA}
+    fields |= {"adjacency": str(arm.adjacency), "domain": arm.domain}
+    return fields | ({"learners": list(learners), "svm rows": SVM_ROWS} if arm.learners and learners else {})
 
 
 def _plain(value: Any) -> Any:
@@ -231,8 +231,10 @@ def read_runs(path: Path) -> list[Result]:
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
-            told = json.loads(line)
-            found.append(Result(**{**told, "errors": tuple(told["errors"]), "information": tuple(told["information"])}))
+            fields = json.loads(line)
+            found.append(
+                Result(**{**fields, "errors": tuple(fields["errors"]), "information": tuple(fields["information"])})
+            )
         except (ValueError, TypeError, KeyError):
             continue
     return found

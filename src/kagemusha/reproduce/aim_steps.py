@@ -141,18 +141,18 @@ class Steps:
     @classmethod
     def from_json(cls, text: str) -> Steps:
         """What `to_json` wrote."""
-        told = json.loads(text)
+        fields = json.loads(text)
         return cls(
-            tuple(told["names"]),
-            tuple(map(tuple, told["real"])),
-            tuple(map(tuple, told["columns"])),
-            {key: BudgetCurve(**curve) for key, curve in told["curves"].items()},
-            told["paces"],
-            [[tuple(step) for step in run] for run in told["errors"]],
-            told["first"],
-            [Choice([tuple(p) for p in c["pairs"]], c["chosen_error"], c["other_error"]) for c in told["choices"]],
-            told["version"],
-            told["code"],
+            tuple(fields["names"]),
+            tuple(map(tuple, fields["real"])),
+            tuple(map(tuple, fields["columns"])),
+            {key: BudgetCurve(**curve) for key, curve in fields["curves"].items()},
+            fields["paces"],
+            [[tuple(step) for step in run] for run in fields["errors"]],
+            fields["first"],
+            [Choice([tuple(p) for p in c["pairs"]], c["chosen_error"], c["other_error"]) for c in fields["choices"]],
+            fields["version"],
+            fields["code"],
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kagemusha.privacy.generation.gaussian import GaussianGeneration, Method
 
 SIZES = {10**4: "10⁴", 10**5: "10⁵", 10**6: "10⁶", 10**7: "10⁷"}
-# Okabe and Ito's palette, told apart by all common kinds of colour vision; the orange darkened for its label
+# Okabe and Ito's palette, distinguished by all common kinds of colour vision; the orange darkened for its label
 COLOURS = ("#D55E00", "#B87F00", "#009E73", "#0072B2")
 LARGEST_ORDER = 20.0
 

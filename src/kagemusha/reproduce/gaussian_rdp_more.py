@@ -64,8 +64,8 @@ def table_2_replace() -> Iterable[Sequence[str]]:
         for alpha in ORDERS:
             for method in ("paper", "two-eigenvalue"):
                 made = generation(n, "replace", method)
-                told = [made.epsilon(delta, conversion="paper", alpha=alpha).epsilon for delta in DELTAS]
-                yield f"{n:.0e}", str(alpha), method, *(f"{epsilon:.6g}" for epsilon in told)
+                epsilons = [made.epsilon(delta, conversion="paper", alpha=alpha).epsilon for delta in DELTAS]
+                yield f"{n:.0e}", str(alpha), method, *(f"{epsilon:.6g}" for epsilon in epsilons)
 
 
 def falls() -> list[str]:

@@ -40,7 +40,7 @@ class Claim:
     @property
     def word(self) -> str:
         """In a word."""
-        return {True: "holds", False: "**does not hold**", None: "cannot be told"}[self.verdict]
+        return {True: "holds", False: "**does not hold**", None: "cannot be known"}[self.verdict]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,11 +217,11 @@ def _better_leak(results: Results, without: str) -> Claim:
     order = [name for name in ("bayes-net", "ctgan", "stat") if name in by]
     words = ", ".join(f"{name} {by[name]:.3f}" for name in order)
     leaks = {name: max(results.paper(name, t, "neighbour").accuracy.value for t in TARGETS) for name in results.grid()}
-    told = ", ".join(f"{name} {leaks[name]:.3f}" for name in order if name in leaks)
+    listed = ", ".join(f"{name} {leaks[name]:.3f}" for name in order if name in leaks)
     ranked = [by[name] for name in order] == sorted((by[name] for name in order), reverse=True)
     return Claim(
         "8. quality BN > CTGAN > STAT, and the better ones leak more to neighbour",
-        f"mean accuracy {words}; largest neighbour accuracy {told}{without}",
+        f"mean accuracy {words}; largest neighbour accuracy {listed}{without}",
         ranked and all(leaks[name] > leaks["stat"] for name in leaks if name != "stat"),
     )
 

@@ -84,7 +84,7 @@ def _played(results: Results) -> str:
             ]
         )
     return _table(
-        ["game", "trainings a world", "tables each", "references a world", "plays a cell", "independent"], rows
+        ["game", "trainings a world", "tables each", "references per world", "plays per cell", "independent"], rows
     )
 
 

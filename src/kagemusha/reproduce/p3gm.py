@@ -161,8 +161,8 @@ def reproduce(out: Path, *, size: str = "committed", credit: Path | None = None,
     settings = SETTINGS[size]
     out.mkdir(parents=True, exist_ok=True)
     results = all_runs(settings, out / f"runs-{size}", credit=credit, progress=part(progress, 0.0, 0.85))
-    told = load("credit", credit=credit).told if "credit" in settings.data else ""
-    report = Report(results, settings, told)
+    note = load("credit", credit=credit).note if "credit" in settings.data else ""
+    report = Report(results, settings, note)
     write_csv(results, out / "runs.csv")
     write_whole(out / "report.md", report.markdown().encode())
     for name in IMAGES:

@@ -32,7 +32,7 @@ class DataSet:
     positive: int | None
     train: Codes
     test: Codes
-    told: str = ""
+    note: str = ""
     """Which file it is, where that matters."""
 
     def source(self) -> CodesSource:
@@ -50,14 +50,14 @@ def load(name: str, *, fold: int = 0, folds: int = 10, credit: Path | None = Non
     if name in IMAGES:
         return _images(name)
     if name == "credit":
-        schema, target, positive, codes, told = _credit(credit)
+        schema, target, positive, codes, note = _credit(credit)
     else:
-        schema, target, positive, codes, told = {"adult": _adult, "isolet": _isolet, "esr": _esr}[name]()
+        schema, target, positive, codes, note = {"adult": _adult, "isolet": _isolet, "esr": _esr}[name]()
     order = np.random.default_rng(2021).permutation(len(codes))
     kept = order[fold::folds]
     rest = np.setdiff1d(order, kept)
     return DataSet(
-        name, schema, target, positive, codes[np.random.default_rng(fold).permutation(rest)], codes[kept], told
+        name, schema, target, positive, codes[np.random.default_rng(fold).permutation(rest)], codes[kept], note
     )
 
 
@@ -128,11 +128,11 @@ def _credit(path: Path | None) -> tuple[Schema, str, int, IntArray, str]:
             _binary("fraud"),
         ]
     )
-    told = f"{where.name}, {len(frame):,} rows" + ("" if len(frame) > 200_000 else ": a sample, not the paper's table")
+    note = f"{where.name}, {len(frame):,} rows" + ("" if len(frame) > 200_000 else ": a sample, not the paper's table")
     codes = np.column_stack(
         [_binned(values, -15, 15, 128), _binned(amount[:, None], 0, 10, 64), frame["Class"].astype(int)]
     )
-    return schema, "fraud", 1, codes, told
+    return schema, "fraud", 1, codes, note
 
 
 def _images(name: str) -> DataSet:

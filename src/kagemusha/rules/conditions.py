@@ -189,9 +189,9 @@ def _pieces(column: Modelled, tests: Sequence[Compare], shape: FloatArray | None
         if column.unseen_code is not None:  # no double shows it, so none can fulfil anything by it
             shares[column.unseen_code] = 0.0
         return Pieces(column, np.arange(column.size), shares, None)
-    starts, ends = spans(axis, np.arange(axis.ordinary))
+    starts, ends = spans(axis, np.arange(axis.n_values))
     if axis.points is not None:  # nothing inside a bin but one number
-        extra = np.arange(column.ordinary, column.size)
+        extra = np.arange(column.n_values, column.size)
         low, high = (np.concatenate([end, np.zeros(len(extra), end.dtype)]) for end in (starts, ends))
         return Pieces(column, np.arange(column.size), np.ones(column.size), (low, high))
     cuts = np.unique([cut for test in tests for cut in axis.cuts(test.operator, test.value)]) if tests else np.array([])
@@ -203,7 +203,7 @@ def _pieces(column: Modelled, tests: Sequence[Compare], shape: FloatArray | None
     slope = np.zeros(len(codes)) if shape is None else shape[codes]
     before, after = (up_to((edge - starts[codes]) / width, slope) for edge in (low, high))
     shares = after - before
-    extra = np.arange(column.ordinary, column.size)
+    extra = np.arange(column.n_values, column.size)
     filler = np.zeros(len(extra), dtype=low.dtype)
     # codes without a value (missing) get an empty span that nothing is drawn from
     return Pieces(

@@ -1,4 +1,4 @@
-"""Rules that cannot all hold: found before anything is read, and told by the smallest set that clashes."""
+"""Rules that cannot all hold: found before anything is read, and shown as the smallest set that clashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.errors import SchemaError
 from kagemusha.rules.structural_zeros import StructuralZeros
 from kagemusha.rules.witness import reached, witness
-from kagemusha.rules.zeros_of_rules import bounds, walls_of
+from kagemusha.rules.zeros_of_rules import bounds, zeros_of_rules
 from kagemusha.schema import Schema
 from kagemusha.schema.constraints import Constraint, Equation, Inequality
 from kagemusha.schema.laws import in_force, substituted
@@ -60,13 +60,13 @@ def contradiction(schema: Schema) -> tuple[Constraint, ...]:
 def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
     """Values that the rules leave to no row at all: of each column of few labels, their names."""
     rules = in_force(schema)
-    walls = walls_of(schema.with_constraints(*rules))
+    zeros = zeros_of_rules(schema.with_constraints(*rules))
     found: dict[str, list[str]] = {}
     for column in schema.modelled:
-        touching = reached({column.name}, walls)
+        touching = reached({column.name}, zeros)
         if not touching or column.size > most or column.axis is not None:
             continue
-        names = sorted({name for wall in touching for name in wall.clique})
+        names = sorted({name for zero in touching for name in zero.clique})
         for code in range(column.size):
             if code == column.unseen_code:
                 continue  # nobody has it by design
@@ -77,13 +77,13 @@ def dead_codes(schema: Schema, most: int = 64) -> dict[str, list[str]]:
 
 
 def _satisfiable(schema: Schema, rules: Sequence[Constraint]) -> bool:
-    walls = walls_of(schema.with_constraints(*rules, *_equations(schema, rules)))
+    zeros = zeros_of_rules(schema.with_constraints(*rules, *_equations(schema, rules)))
     found = (substituted(schema, r.law) for r in rules if isinstance(r.law, Inequality))
     orders = [law for law in found if law is not None and law.factors]
-    names = sorted({n for wall in walls for n in wall.clique} | {n for law in orders for n in law.factors})
+    names = sorted({n for zero in zeros for n in zero.clique} | {n for law in orders for n in law.factors})
     if not names:
         return True
-    return _witness(schema, names, walls, orders) is not False
+    return _witness(schema, names, zeros, orders) is not False
 
 
 def _equations(schema: Schema, rules: Sequence[Constraint]) -> list[Constraint]:
@@ -92,9 +92,9 @@ def _equations(schema: Schema, rules: Sequence[Constraint]) -> list[Constraint]:
 
 
 def _witness(
-    schema: Schema, names: Sequence[str], walls: Sequence[StructuralZeros], orders: Sequence[Inequality]
+    schema: Schema, names: Sequence[str], zeros: Sequence[StructuralZeros], orders: Sequence[Inequality]
 ) -> bool | None:
-    """Whether some row obeys; None if that could not be told."""
+    """Whether some row obeys; None if that is unknown."""
     if orders and not _feasible(schema, orders, {}):
         return False
 
@@ -103,7 +103,7 @@ def _witness(
 
     rng = np.random.default_rng(0)
     try:
-        found = witness(schema.domain, names, walls, {}, rng, fits=fits if orders else None)
+        found = witness(schema.domain, names, zeros, {}, rng, fits=fits if orders else None)
     except TimeoutError:
         return None
     return found is not None
@@ -150,4 +150,4 @@ def _limit(law: Inequality, whole: bool) -> float:
 def _number(schema: Schema, name: str, codes: Mapping[str, int]) -> bool:
     """Whether a column surely has a number: without a code, where it cannot have anything else."""
     column = schema.axis(name)
-    return codes[name] < column.ordinary if name in codes else column.size == column.ordinary
+    return codes[name] < column.n_values if name in codes else column.size == column.n_values

@@ -8,7 +8,9 @@ from kagemusha.arrays import IntArray
 from kagemusha.marginals.information import chance_information, mutual_information
 
 
-def alike(codes: IntArray, wanted: IntArray, donors: IntArray, axes: IntArray, rng: np.random.Generator) -> IntArray:
+def choose_donors(
+    codes: IntArray, wanted: IntArray, donors: IntArray, axes: IntArray, rng: np.random.Generator
+) -> IntArray:
     """A donor for each wanted row, one with the same value in the column that tells most of those to be borrowed."""
     others = [axis for axis in range(codes.shape[1]) if axis not in axes.tolist()]
     chosen = rng.choice(donors, len(wanted))

@@ -3,7 +3,7 @@
 Everybody of a city lives in one country, so the people of a country are those of its cities together. Cell by cell the
 likeliest partner can be wrong where a pair is mostly noise, or was measured in groups; the columns' own counts are far
 more precise. So partners are those for which the model, fitted again around them, has to give up least: cells of the
-pair as `models.walled` weighs them, and counts of the determined column as it weighs those.
+pair as `rules.with_zeros` weighs them, and counts of the determined column as it weighs those.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def partners(
     domain: Domain,
     rule: str,
     law: Determines,
-    walls: Sequence[StructuralZeros],
+    zeros: Sequence[StructuralZeros],
     project: Callable[[Clique], FloatArray],
 ) -> StructuralZeros:
-    """The wall of a rule that lists no partners: the likeliest ones, of those that other rules allow."""
+    """The zeros of a rule that lists no partners: the likeliest ones, of those that other rules allow."""
     clique = domain.canonical((*law.given, law.column))
     order = [*(clique.index(name) for name in law.given), clique.index(law.column)]
     table = project(clique).transpose(order)
-    allowed = _Allowed(domain, law, walls, table.shape)
+    allowed = _Allowed(domain, law, zeros, table.shape)
     flat = np.asarray(table, dtype=np.float64).reshape(-1, table.shape[-1])
     possible = np.ones(flat.shape, dtype=np.bool_)
     while True:
@@ -142,11 +142,11 @@ class _Allowed:
     """Whether other rules leave a row to a key and its partner; asked only for those that were chosen."""
 
     def __init__(
-        self, domain: Domain, law: Determines, walls: Sequence[StructuralZeros], shape: tuple[int, ...]
+        self, domain: Domain, law: Determines, zeros: Sequence[StructuralZeros], shape: tuple[int, ...]
     ) -> None:
         self._domain, self._shape, self._columns = domain, shape, (*law.given, law.column)
-        self._near = reached(set(self._columns), walls)
-        self._names = sorted({*self._columns, *(name for wall in self._near for name in wall.clique)})
+        self._near = reached(set(self._columns), zeros)
+        self._names = sorted({*self._columns, *(name for zero in self._near for name in zero.clique)})
         self._rng = np.random.default_rng(0)
         self._known: dict[tuple[int, int], bool] = {}
 
@@ -162,8 +162,8 @@ class _Allowed:
             self._known[key, partner] = self._found([*pins, *self._near])
         return self._known[key, partner]
 
-    def _found(self, walls: Sequence[StructuralZeros]) -> bool:
+    def _found(self, zeros: Sequence[StructuralZeros]) -> bool:
         try:
-            return witness(self._domain, self._names, walls, {}, self._rng) is not None
+            return witness(self._domain, self._names, zeros, {}, self._rng) is not None
         except TimeoutError:
             return True

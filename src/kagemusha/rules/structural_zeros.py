@@ -25,9 +25,9 @@ class StructuralZeros:
         return np.asarray(self.impossible[tuple(codes[:, domain.axis(name)] for name in self.clique)])
 
 
-def hits(walls: Sequence[StructuralZeros], domain: Domain, codes: IntArray) -> NDArray[np.bool_]:
-    """Which rows of codes run into any wall."""
+def hits(zeros: Sequence[StructuralZeros], domain: Domain, codes: IntArray) -> NDArray[np.bool_]:
+    """Which rows of codes hit any structural zero."""
     found = np.zeros(len(codes), dtype=np.bool_)
-    for wall in walls:
-        found |= wall.hits(domain, codes)
+    for zero in zeros:
+        found |= zero.hits(domain, codes)
     return found

@@ -1,4 +1,4 @@
-"""A combination of codes that runs into no wall, found by trying; the proof that there is one."""
+"""A combination of codes that hits no structural zero, found by trying; the proof that there is one."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ A_LOOK = 500
 def witness(
     domain: Domain,
     names: Sequence[str],
-    walls: Sequence[StructuralZeros],
+    zeros: Sequence[StructuralZeros],
     shares: Mapping[str, FloatArray],
     rng: np.random.Generator,
     *,
     fits: Callable[[Mapping[str, int]], bool] | None = None,
 ) -> IntArray | None:
-    """Codes of `names` that obey every wall (and `fits`, if given), likely ones first; None if there are none.
+    """Codes of `names` that avoid every structural zero (and `fits`, if given), likely ones first.
 
-    Columns are tried in turn, each code once; a wall is looked at as soon as all its columns have a code. Raises
-    `TimeoutError` if that takes too many steps to tell.
+    None if there are none. Columns are tried in turn, each code once; one is checked as soon as all its columns have a
+    code. Raises `TimeoutError` if that takes too many steps to tell.
     """
-    order = sorted(names, key=lambda name: -sum(name in wall.clique for wall in walls))
+    order = sorted(names, key=lambda name: -sum(name in zero.clique for zero in zeros))
     judged: list[list[StructuralZeros]] = []
     for at in range(len(order)):
         known = set(order[: at + 1])
-        judged.append([w for w in walls if set(w.clique) <= known and order[at] in w.clique])
+        judged.append([w for w in zeros if set(w.clique) <= known and order[at] in w.clique])
     chosen: dict[str, int] = {}
     steps = [0]
 
@@ -45,9 +45,9 @@ def witness(
             return fits is None or fits(chosen)
         name = order[at]
         possible = np.ones(domain.size(name), dtype=np.bool_)
-        for wall in judged[at]:
-            index = tuple(slice(None) if n == name else chosen[n] for n in wall.clique)
-            possible &= ~wall.impossible[index]
+        for zero in judged[at]:
+            index = tuple(slice(None) if n == name else chosen[n] for n in zero.clique)
+            possible &= ~zero.impossible[index]
         codes = np.flatnonzero(possible)
         weight = np.maximum(shares[name][codes], 1e-9) if name in shares else np.ones(len(codes))
         for code in codes[np.argsort(-weight * rng.random(len(codes)), kind="stable")].tolist():
@@ -63,12 +63,12 @@ def witness(
     return np.array([chosen[name] for name in names], dtype=np.int64) if search(0) else None
 
 
-def reached(names: set[str], walls: Sequence[StructuralZeros]) -> list[StructuralZeros]:
-    """The walls that are tied to some columns, directly or through others."""
+def reached(names: set[str], zeros: Sequence[StructuralZeros]) -> list[StructuralZeros]:
+    """The structural zeros that are tied to some columns, directly or through others."""
     found: list[StructuralZeros] = []
-    rest = list(walls)
-    while near := [wall for wall in rest if names & set(wall.clique)]:
+    rest = list(zeros)
+    while near := [zero for zero in rest if names & set(zero.clique)]:
         found += near
-        rest = [wall for wall in rest if wall not in near]
-        names = names | {name for wall in near for name in wall.clique}
+        rest = [zero for zero in rest if zero not in near]
+        names = names | {name for zero in near for name in zero.clique}
     return found

@@ -23,11 +23,14 @@ MOST_CELLS = 1 << 20
 """A rule over more combinations than this is kept by drawing alone."""
 
 
-def walls_of(schema: Schema, project: Callable[[Clique], FloatArray] | None = None) -> list[StructuralZeros]:
-    """The walls of all rules in force; of partners that nobody wrote down, those most likely by `project`."""
+def zeros_of_rules(schema: Schema, project: Callable[[Clique], FloatArray] | None = None) -> list[StructuralZeros]:
+    """The structural zeros of all rules in force.
+
+    Of partners that nobody wrote down, those most likely by `project`.
+    """
     rules, domain = in_force(schema), schema.domain
     orders = (_order(schema, rule, rule.law) for rule in rules if isinstance(rule.law, Inequality))
-    found = [wall for wall in (*_conditions(schema, rules), *orders) if wall is not None and wall.impossible.any()]
+    found = [zero for zero in (*_conditions(schema, rules), *orders) if zero is not None and zero.impossible.any()]
     found += _listed_only(schema, rules)
     if project is not None:
         for rule in rules:
@@ -108,13 +111,13 @@ def _beyond(schema: Schema, clique: Clique, law: Inequality) -> NDArray[np.bool_
         low, high = bounds(column)
         ends = np.minimum(law.factors[name] * low, law.factors[name] * high)
         # without a number the order says nothing
-        every = np.concatenate([ends, np.full(column.size - column.ordinary, -np.inf)])
+        every = np.concatenate([ends, np.full(column.size - column.n_values, -np.inf)])
         least = least + every.reshape([-1 if i == axis else 1 for i in range(len(clique))])
     return np.asarray(least > law.bound + (-SLACK if law.strict else SLACK))
 
 
 def bounds(column: Measured) -> tuple[FloatArray, FloatArray]:
     """The first and the last number of every bin, moments in days."""
-    low, end = spans(column, np.arange(column.ordinary))
+    low, end = spans(column, np.arange(column.n_values))
     high = end - 1 if column.whole else np.nextafter(end.astype(np.float64), -np.inf)
     return low / column.steps, high / column.steps

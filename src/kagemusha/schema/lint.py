@@ -121,14 +121,14 @@ def _weight_findings(schema: Schema) -> list[Finding]:
             "weights, makes them better. Protected is who is in the sample and what they said, not the population",
         )
     ]
-    middles = steps.values[: column.ordinary]
+    middles = steps.values[: column.n_values]
     ends = [*column.starts[1:], column.high]
     coarse = [
         end - start
         for start, end in zip(column.starts, ends, strict=True)
         if column.points is None and not column.grows
     ]
-    if coarse and max(coarse) > COARSE_WEIGHT * max(float(middles.max()), 1e-12) and column.ordinary < MANY_BINS:
+    if coarse and max(coarse) > COARSE_WEIGHT * max(float(middles.max()), 1e-12) and column.n_values < MANY_BINS:
         text = (
             f"a weight is summed as the middle of its bin, and the widest bin is {max(coarse):,.4g} of "
             f"{column.high:,.6g}: more bins, "

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def connect(columns: int = 0) -> Iterator[Any]:
-    """A DuckDB in memory that touches nothing but the files it is told to read.
+    """A DuckDB in memory that touches nothing but the files it is given to read.
 
     What does not fit into its memory (half a gigabyte, and a little for each of `columns`, which a reader holds side by
     side) it writes, encrypted with a key that is only in memory, to a folder that only this user may enter, gone

@@ -1,4 +1,4 @@
-"""The lines of a CSV, told apart byte by byte: how many records there are, and which line ends they use.
+"""The lines of a CSV, found byte by byte: how many records there are, and which line ends they use.
 
 DuckDB reads a file with several threads, each of which guesses where its first record starts. A line end inside
 quotation marks can make it guess wrong, and a mark that is never closed makes it drop records without a word. So one

@@ -44,7 +44,7 @@ class ValueCounts:
     def of(cls, found: Iterable[tuple[Plain, int]]) -> ValueCounts:
         """Plain values with their counts; missing values and what no schema can hold left out.
 
-        Labels are texts, one for all forms of a value: which of them a table uses hangs on single records.
+        Labels are texts, one for all forms of a value: which of them a table uses depends on single records.
         """
         sums: dict[str, int] = {}
         for value, count in found:

@@ -121,8 +121,8 @@ class PostgresTable(SqlTable):
             f"SELECT count(*), sum(hashtextextended(ROW({row})::text, 0)::numeric), "
             f"sum(hashtextextended(ROW({row})::text, 1)::numeric) FROM {self.scan}"
         )
-        told = [self.names[at] for at in columns]
-        return hashlib.sha256(repr((told, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
+        names = [self.names[at] for at in columns]
+        return hashlib.sha256(repr((names, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
 
     @property
     def known_as(self) -> str | None:

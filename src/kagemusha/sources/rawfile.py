@@ -50,7 +50,9 @@ class RawFile:
     def check_count(self, rows: int) -> None:
         """Raise `DataError` if a pass over a CSV did not give as many rows as its lines say."""
         if self.lines is not None and rows != self.lines.records - 1:
-            raise DataError(f"{self.path}: its records cannot be told apart with certainty; write the file anew as CSV")
+            raise DataError(
+                f"{self.path}: its records cannot be distinguished with certainty; write the file anew as CSV"
+            )
 
     def source(self, position: int) -> str:
         """The SQL expression of one column in what `reading` gives; of milliseconds, the number."""

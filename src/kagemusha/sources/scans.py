@@ -12,7 +12,7 @@ from kagemusha.schema import Clique, Domain
 CELLS = 1 << 21
 """Cells that the answer of one scan may have: what the engine's hash tables and this process hold at a time."""
 
-BYTES_A_CELL = 24
+BYTES_PER_CELL = 24
 """About what a cell that is not empty takes on the way."""
 
 

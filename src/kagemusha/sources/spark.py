@@ -78,8 +78,8 @@ class SparkTable(SqlTable):
         some = ", ".join(f"c{at}" for at in columns)
         hashed = f"CAST(xxhash64({some}) AS DECIMAL(20, 0))"
         query = f"SELECT count(*), CAST(sum({hashed}) AS STRING) FROM {self.scan}"
-        told = [self.names[at] for at in columns]
-        return hashlib.sha256(repr((told, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
+        names = [self.names[at] for at in columns]
+        return hashlib.sha256(repr((names, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
 
     def close(self) -> None:
         """Let the cluster forget the codes."""

@@ -61,7 +61,7 @@ class Adaptive(Synthesizer):
             raise UsageError(f"max_megabytes must be greater than 0, got {self.max_megabytes}")
 
     def max_cells(self, domain: Domain) -> int:
-        """Cells of the largest junction tree allowed, at eight bytes a cell; fewer if the columns are many."""
+        """Cells of the largest junction tree allowed, at eight bytes per cell; fewer if the columns are many."""
         return int(self.max_megabytes * 1e6 / 8 * min(1.0, WIDE / max(1, len(domain))))
 
     @property

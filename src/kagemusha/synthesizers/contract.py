@@ -37,7 +37,7 @@ class BrokenPromise(AssertionError):
 
 
 def _promise(holds: bool, otherwise: str) -> None:
-    # a statement of its own, since Python leaves out asserts when it is told to optimise
+    # a statement of its own, since Python leaves out asserts when it optimises
     if not holds:
         raise BrokenPromise(otherwise)
 

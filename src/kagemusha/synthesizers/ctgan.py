@@ -27,7 +27,10 @@ from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
 @dataclass(frozen=True, kw_only=True)
 class CTGAN(Synthesizer):
-    """The paper's network and choices. `epochs` passes over the table, `batch` rows a step, seen in packs of `pack`."""
+    """The paper's network and choices.
+
+    `epochs` passes over the table, `batch` rows per step, seen in packs of `pack`.
+    """
 
     name: ClassVar[str] = "ctgan"
     summary: ClassVar[str] = "no protection: a conditional generative network (CTGAN), for comparisons and games"
@@ -68,11 +71,11 @@ class CTGAN(Synthesizer):
         )
         weights = play(encoded, encoded.blocks, training, rng, progress)
         return Fitted(
-            GanGenerator(curator.domain, max(1.0, float(rows)), encoded.humps, self.noise, encoded.frequencies, weights)
+            GanGenerator(curator.domain, max(1.0, float(rows)), encoded.modes, self.noise, encoded.frequencies, weights)
         )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Nothing is spent, because nothing is protected; the time grows with the rows, which nobody has told yet."""
+        """Nothing is spent, because nothing is protected; the time grows with the rows, which nobody knows yet."""
         need_torch()
         width = sum(min(size, 64) for size in domain.sizes)
         return Plan([], max(1, 4 * self.hidden * (width + self.hidden)), 1.0 + 2.5 * self.epochs)

@@ -101,4 +101,4 @@ class DPCTGAN(Networked):
         )
         schedule = self.schedule_of(spending, rows)
         curator.train(schedule, game, what=TRAINING, progress=part(progress, 0.02, 1.0))
-        return Fitted(GanGenerator(domain, rows, written.humps, self.noise, np.zeros(0), game.weights()), counts)
+        return Fitted(GanGenerator(domain, rows, written.modes, self.noise, np.zeros(0), game.weights()), counts)

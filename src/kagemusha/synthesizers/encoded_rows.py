@@ -35,7 +35,7 @@ def require_labels(schema: Schema) -> None:
 class EncodedRows:
     """The table as humps, places and codes: compact, batches are written out one at a time."""
 
-    humps: Sequence[Hump]
+    modes: Sequence[Hump]
     blocks: Sequence[Block]
     places: Sequence[FloatArray]
     """For each measured column the place of every row in its hump."""
@@ -48,7 +48,7 @@ class EncodedRows:
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[Codes], rng: np.random.Generator) -> EncodedRows:
         """Humps of all columns, and one hump for every measured value, drawn by how likely each is."""
-        humps, blocks, places, chosen, orders, counts = [], [], [], [], [], []
+        modes, blocks, places, chosen, orders, counts = [], [], [], [], [], []
         at = wish = 0
         for column, codes in zip(schema.modelled, columns, strict=True):
             count = np.bincount(codes, minlength=column.size)
@@ -61,11 +61,11 @@ class EncodedRows:
                 orders.append(np.argsort(codes, kind="stable"))
                 counts.append(count)
             blocks.append(Block(at, not hump.labelled, hump.hot, wish if hump.labelled else -1))
-            humps.append(hump)
+            modes.append(hump)
             chosen.append(hot)
             at += hump.width
             wish += hump.hot if hump.labelled else 0
-        return cls(humps, blocks, places, chosen, orders, counts)
+        return cls(modes, blocks, places, chosen, orders, counts)
 
     @property
     def frequencies(self) -> FloatArray:
@@ -75,7 +75,7 @@ class EncodedRows:
         shares = np.concatenate([count / max(1, count.sum()) for count in self.counts])
         return np.asarray(shares / shares.sum()) if shares.sum() else np.full(len(shares), 1 / len(shares))
 
-    def wishes(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    def conditions(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """A labelled column at random, one of its codes by log-frequency."""
         labelled = np.flatnonzero([block.wish >= 0 for block in self.blocks])
         block, code = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -124,19 +124,19 @@ def _measured(
     column: Measured, codes: Codes, count: IntArray, rng: np.random.Generator
 ) -> tuple[Hump, FloatArray, IntArray]:
     numbers = numbers_of(column)
-    modes = fit_modes(numbers, count[: column.ordinary].astype(np.float64))
-    ordinary = np.minimum(codes, column.ordinary - 1).astype(np.int64)
+    modes = fit_modes(numbers, count[: column.n_values].astype(np.float64))
+    ordinary = np.minimum(codes, column.n_values - 1).astype(np.int64)
     hot = _draw_modes(modes, numbers, ordinary, rng)
     place = modes.places(numbers[ordinary], hot)
-    missing = codes >= column.ordinary
-    hot[missing], place[missing] = len(modes) + (codes.astype(np.int64) - column.ordinary)[missing], 0.0
+    missing = codes >= column.n_values
+    hot[missing], place[missing] = len(modes) + (codes.astype(np.int64) - column.n_values)[missing], 0.0
     return hump_of(column, modes, numbers), place.astype(np.float32), hot
 
 
 def hump_of(column: Measured, modes: Modes, numbers: FloatArray) -> Hump:
     """How a measured column is written with these humps."""
     return Hump(
-        column.name, column.size, modes.means, SPREAD * modes.deviations, numbers, column.size - column.ordinary
+        column.name, column.size, modes.means, SPREAD * modes.deviations, numbers, column.size - column.n_values
     )
 
 

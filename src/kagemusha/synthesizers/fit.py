@@ -38,7 +38,7 @@ from kagemusha.release.discovery import (
 )
 from kagemusha.release.release import Release
 from kagemusha.rules.contradictions import require_consistent
-from kagemusha.rules.zeroed import walled
+from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema import Fact, Schema
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.protocol import Synthesizer
@@ -117,7 +117,7 @@ class Planned:
             line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
-            generator=walled(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
+            generator=with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
             schema=source.schema,
             certificate=certificate,
             measurements=tuple(fitted.measurements),

@@ -92,7 +92,7 @@ class Stat(Synthesizer):
     released: int | None = None
 
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
-        """The value of generation randomness, with the assumption it hangs on."""
+        """The value of generation randomness, with the assumption it depends on."""
         if self.eigenvalue is None or self.rows is None:
             return ()
         generation = GaussianGeneration(

@@ -46,7 +46,7 @@ class Independent(Synthesizer):
         return [[(name,) for name in domain.names]]
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Equal shares, one cell a code."""
+        """Equal shares, one cell per code."""
         cells = sum(domain.sizes)
         require_columns(domain, MOST_CELLS)
         return Plan([("one-way marginals", 1.0)], cells, 1.0 + 2e-5 * cells)

@@ -42,7 +42,7 @@ class MST(Synthesizer):
 
     @property
     def max_cells(self) -> int:
-        """Cells of the largest junction tree allowed, at eight bytes a cell."""
+        """Cells of the largest junction tree allowed, at eight bytes per cell."""
         return int(self.max_megabytes * 1e6 / 8)
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:

@@ -86,7 +86,7 @@ class Growth:
         base = [f.members for f in network]
         tree = junction_tree(self.domain, base)
         cliques = [set(clique) for clique in tree.cliques]
-        # parents that share a clique of the tree let the family hang on it: nothing else grows
+        # parents that share a clique of the tree let the family be attached to it: nothing else grows
         easy = [
             any(clique.issuperset(f.parents) for clique in cliques)
             and tree.cells + self.domain.cells(f.members) <= self.max_cells

@@ -75,7 +75,7 @@ class PrivBayes(Synthesizer):
 
     @property
     def max_cells(self) -> int:
-        """Cells of the largest junction tree allowed, at eight bytes a cell."""
+        """Cells of the largest junction tree allowed, at eight bytes per cell."""
         return int(self.max_megabytes * 1e6 / 8)
 
     @property

@@ -41,7 +41,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit will need, told from the declared domain alone."""
+    """What a fit will need, derived from the declared domain alone."""
 
     steps: Sequence[tuple[str, float]]
     """What the budget is spent on, and its share."""
@@ -50,7 +50,7 @@ class Plan:
     seconds: float
     """About the longest the fit may take; tables whose columns hardly depend on each other take far less."""
     error: float | None = None
-    """Expected mean error of two-way marginals (share of records), where it can be told."""
+    """Expected mean error of two-way marginals (share of records), where it is known."""
     candidates: int = 0
     """Marginals a round may choose from."""
     largest: Clique = ()

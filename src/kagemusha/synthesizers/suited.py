@@ -34,7 +34,7 @@ def suited(schema: Schema) -> Suited:
         return Suited("nigao", f"the columns are the pixels of pictures, {shape[0]} × {shape[1]}")
     columns = schema.modelled
     numbers = sum(c.axis is not None and (bool(c.open_fields) or c.size > FEW_CODES) for c in columns)
-    told = f"{numbers} of {len(columns)} columns are numbers with more than {FEW_CODES} codes"
+    summary = f"{numbers} of {len(columns)} columns are numbers with more than {FEW_CODES} codes"
     if numbers >= MANY_NUMBERS and 2 * numbers > len(columns):
-        return Suited("nigao", f"{told}: too many for tables of counts, enough for directions")
-    return Suited(DEFAULT, f"{told}; tables of counts hold fewer than {MANY_NUMBERS}, and any number of labels")
+        return Suited("nigao", f"{summary}: too many for tables of counts, enough for directions")
+    return Suited(DEFAULT, f"{summary}; tables of counts hold fewer than {MANY_NUMBERS}, and any number of labels")

@@ -30,7 +30,7 @@ EVEN = 0.01
 class WrittenCodes:
     """For each column a hump, a block, and for each code its hot entry, its place and how often it occurs about."""
 
-    humps: Sequence[Hump]
+    modes: Sequence[Hump]
     blocks: Sequence[Block]
     hot: Sequence[IntArray]
     places: Sequence[Floats]
@@ -39,19 +39,19 @@ class WrittenCodes:
     @classmethod
     def of(cls, schema: Schema, counts: Sequence[NoisyMarginal], rows: float) -> WrittenCodes:
         """From noisy counts of every modelled column, in their order, and about how many rows there are."""
-        humps, blocks, hots, places, shares = [], [], [], [], []
+        modes, blocks, hots, places, shares = [], [], [], [], []
         at = 0
         for column, noisy in zip(schema.modelled, counts, strict=True):
             share = nearest_counts(noisy.values.astype(np.float64), rows) / rows
             share = (1 - EVEN) * share + EVEN / len(share)
             hump, hot, place = _written(column, share)
-            humps.append(hump)
+            modes.append(hump)
             blocks.append(Block(at, not hump.labelled, hump.hot, -1))
             hots.append(hot)
             places.append(place.astype(np.float32))
             shares.append(share / share.sum())
             at += hump.width
-        return cls(humps, blocks, hots, places, shares)
+        return cls(modes, blocks, hots, places, shares)
 
     def vectors(self, codes: IntArray) -> Floats:
         """Rows of codes as a network sees them; each row by its own codes alone."""
@@ -104,10 +104,10 @@ def _written(column: Modelled, share: FloatArray) -> tuple[Hump, IntArray, Float
         empty = np.zeros(0)
         return Hump(column.name, column.size, empty, empty, empty), codes, np.zeros(column.size)
     numbers = numbers_of(axis)
-    modes = fit_modes(numbers, share[: column.ordinary])
-    ordinary = np.minimum(codes, column.ordinary - 1)
+    modes = fit_modes(numbers, share[: column.n_values])
+    ordinary = np.minimum(codes, column.n_values - 1)
     hot: IntArray = modes.shares(numbers[ordinary]).argmax(axis=1).astype(np.int64)
     place = modes.places(numbers[ordinary], hot)
-    missing = codes >= column.ordinary
-    hot[missing], place[missing] = len(modes) + (codes - column.ordinary)[missing], 0.0
+    missing = codes >= column.n_values
+    hot[missing], place[missing] = len(modes) + (codes - column.n_values)[missing], 0.0
     return hump_of(axis, modes, numbers), hot, place

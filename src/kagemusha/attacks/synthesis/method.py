@@ -175,7 +175,7 @@ def _present(world: World) -> tuple[IntArray, ...]:
     found = []
     for i, column in enumerate(world.table.schema.modelled):
         codes = np.unique(world.codes[:, i]).astype(np.int64)
-        if column.axis is not None and column.size == column.ordinary:
+        if column.axis is not None and column.size == column.n_values:
             codes = np.arange(codes[0], codes[-1] + 1)
         found.append(codes)
     return tuple(found)

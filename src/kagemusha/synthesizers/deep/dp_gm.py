@@ -94,9 +94,9 @@ class DPGM(Choices):
         centres = Mixture.spread(self.clusters, vectors.width).means / math.sqrt(vectors.width)
         for i in range(self.iterations):
             progress(f"clusters, iteration {i + 1}", 0.1 * i / self.iterations)
-            told, nearest = f"of clusters, iteration {i + 1}", hard(centres)
-            sizes = MixtureSizes(vectors, f"sizes {told}", nearest)
-            sums = MixtureMeans(vectors, f"sums {told}", nearest)
+            step, nearest = f"of clusters, iteration {i + 1}", hard(centres)
+            sizes = MixtureSizes(vectors, f"sizes {step}", nearest)
+            sums = MixtureMeans(vectors, f"sums {step}", nearest)
             counts, noise = sizes.split(asking.sums(sizes, next(prices)))
             found, _ = sums.split(asking.sums(sums, next(prices)))
             # a cluster as small as its noise stays where it is

@@ -113,10 +113,10 @@ def embed(
     mixture = None if class_axis is not None else Mixture.spread(choices.components, len(values))
     for i in range(choices.rounds):
         progress(f"EM, iteration {i + 1}", 0.6 + 0.4 * i / choices.rounds)
-        told = f"of the mixture, iteration {i + 1}"
-        sizes = MixtureSizes(white, f"sizes {told}", mixture)
-        means = MixtureMeans(white, f"means {told}", mixture)
-        covariances = MixtureScatter(white, f"covariances {told}", mixture, choices.covariance)
+        step = f"of the mixture, iteration {i + 1}"
+        sizes = MixtureSizes(white, f"sizes {step}", mixture)
+        means = MixtureMeans(white, f"means {step}", mixture)
+        covariances = MixtureScatter(white, f"covariances {step}", mixture, choices.covariance)
         answers = [q.split(asking.sums(q, price())) for q in (sizes, means, covariances)]
         (n, a), (first, b), (second, c) = answers
         mixture = mixture_of(n, first, second, (a, b, c))

@@ -35,7 +35,7 @@ class Phases(Choices):
     """What P3GM, AE and PGM share.
 
     `latent` is d′, `components` the number of Gaussians, `iterations` those of EM. With a `target` the
-    components are the codes of that column, and the decoder is told which one; with `conditional=False`, and without a
+    components are the codes of that column, and the decoder is given that code; with `conditional=False`, and without a
     target, all columns are trained along, as in the paper. `centre`, `pca`, `em` are the shares of ρ for mean record
     and lengths, PCA and EM; training takes the rest.
     """

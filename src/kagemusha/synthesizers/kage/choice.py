@@ -50,10 +50,10 @@ class Choice:
 
 def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
     """Noisy errors moved towards their mean by how much of their spread is noise, never below 0."""
-    return np.maximum(drawn_together(noisy, sigma), 0.0)
+    return np.maximum(shrink_to_mean(noisy, sigma), 0.0)
 
 
-def drawn_together(noisy: FloatArray, sigma: float) -> FloatArray:
+def shrink_to_mean(noisy: FloatArray, sigma: float) -> FloatArray:
     """The same where values may be negative."""
     if len(noisy) < 3:
         return noisy

@@ -15,9 +15,9 @@ from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE, gaussian_sigma
-from kagemusha.synthesizers.kage.choice import drawn_together
+from kagemusha.synthesizers.kage.choice import shrink_to_mean
 from kagemusha.synthesizers.kage.grouping import merge_neighbours, sums
-from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.state import Measurements
 
 COLUMN_KEPT = 0.7
 """Share of a column's raw noise that is left after estimation."""
@@ -89,8 +89,10 @@ def dependence(
             shown = score * abs(score) - wide_floor**2 - in_columns[i]
             share = math.sqrt(min(1.0, max(0.0, 1 - shown / signal[i] ** 2)))
             trust = signal[i] ** 2 / (signal[i] ** 2 + (TRUSTED * wider_sigma) ** 2)
-            told = seen_half(one, two, trust * share + (1 - trust) * float(hidden_by_both(one, two, float(half[i]))))
-            half[i] = max(half[i], told) if strength[i] > STRONG else told
+            half_seen = seen_half(
+                one, two, trust * share + (1 - trust) * float(hidden_by_both(one, two, float(half[i])))
+            )
+            half[i] = max(half[i], half_seen) if strength[i] > STRONG else half_seen
     return Dependence(signal, floor, base, strength, half)
 
 
@@ -100,7 +102,7 @@ def _above(excess: FloatArray, sigma: float, total: float, named: npt.NDArray[np
     Drawn together where they are noise, and towards what is usual where even their mean is. Pairs of a `named` target
     are believed to depend on each other as far as their own scores are noise: somebody wants to learn it.
     """
-    found = drawn_together(excess, sigma)
+    found = shrink_to_mean(excess, sigma)
     usual, noise = USUAL * total, sigma**2 / len(excess)
     found = found + (usual - float(excess.mean())) * noise / (noise + usual**2)
     wanted = WANTED * total
@@ -114,7 +116,7 @@ def floor_of(product: FloatArray) -> float:
     return float(np.minimum(MEAN_ABSOLUTE * np.sqrt(product), 2 * product).sum()) * math.sqrt(share)
 
 
-def column_errors(known: Gathered, unit: PrivacyUnit, cost: float) -> dict[str, float]:
+def column_errors(known: Measurements, unit: PrivacyUnit, cost: float) -> dict[str, float]:
     """The error of every column if all of them are measured at this cost (ρ), in records.
 
     At most what its rare codes hold.

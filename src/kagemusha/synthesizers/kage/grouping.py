@@ -57,8 +57,8 @@ ROW, ORDERED_ROW = 0.5, 0.3
 ordered columns."""
 
 MERGED = 0.1
-"""Codes without an order that share a group hold at most this share of the records: what is merged is not told
-apart."""
+"""Codes without an order that share a group hold at most this share of the records: what is merged is not
+distinguished."""
 
 
 def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None, share: float = 1.0) -> IntArray:
@@ -80,7 +80,7 @@ def merge_rare(counts: FloatArray, threshold: float, *, most: int | None = None,
     return np.asarray(group, dtype=np.int64)
 
 
-def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, most: int | None = None) -> IntArray:
+def merge_neighbours(counts: FloatArray, threshold: float, n_values: int, *, most: int | None = None) -> IntArray:
     """The group of every code of an ordered column: neighbours share one, about `threshold` records each.
 
     A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about
@@ -88,10 +88,10 @@ def merge_neighbours(counts: FloatArray, threshold: float, ordinary: int, *, mos
     raised until there are no more groups than that.
     """
     while True:
-        group = _neighbours(counts[:ordinary], threshold)
-        groups = int(group.max(initial=-1)) + 1 + len(counts) - ordinary
+        group = _neighbours(counts[:n_values], threshold)
+        groups = int(group.max(initial=-1)) + 1 + len(counts) - n_values
         if most is None or groups <= most:
-            return np.concatenate([group, np.arange(groups - len(counts) + ordinary, groups)])
+            return np.concatenate([group, np.arange(groups - len(counts) + n_values, groups)])
         if threshold > counts.sum():
             return merge_rare(counts, threshold, most=most)
         threshold = max(1.3 * threshold, float(counts.sum()) / (4 * len(counts)))

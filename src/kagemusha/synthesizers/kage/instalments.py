@@ -1,7 +1,7 @@
 """Columns and pairs in two instalments: a model of the first says which still need measuring, and which it then holds.
 
 How far every pair is from independence was released at the start. A model fitted to a few pairs implies a distance for
-each of the others; a pair whose distance it implies is told by the pairs that were measured, and only the others are
+each of the others; a pair whose distance it implies follows from the pairs that were measured, and only the others are
 worth the rest of the budget. Measuring a pair twice tells as much as measuring it once at the sum of both costs, so
 nothing is lost by waiting.
 """
@@ -24,7 +24,7 @@ from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
 from kagemusha.synthesizers.kage.choice import Choice
 from kagemusha.synthesizers.kage.grouping import on_groups
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.state import Gathered, NoisyColumns, measure_columns
+from kagemusha.synthesizers.kage.state import Measurements, NoisyColumns, measure_columns
 
 ROUNDS = 8
 FIRST = 64
@@ -36,8 +36,8 @@ EACH = 2
 
 
 def grown(
-    known: Gathered, *, max_cells: int, importance: Callable[[Clique], float], start: FloatArray | None = None
-) -> tuple[Gathered, InteractionFit]:
+    known: Measurements, *, max_cells: int, importance: Callable[[Clique], float], start: FloatArray | None = None
+) -> tuple[Measurements, InteractionFit]:
     """The model of as many of the measured pairs as fit into `max_cells`; the others stay aside as `outside`.
 
     `start` is what an earlier fit to the same columns and the first pairs found.
@@ -63,7 +63,7 @@ def grown(
     raise AssertionError("the last round returns")
 
 
-def excess(known: Gathered, field: MarkovField, pairs: Sequence[NoisyInteraction]) -> FloatArray:
+def excess(known: Measurements, field: MarkovField, pairs: Sequence[NoisyInteraction]) -> FloatArray:
     """How far each measured interaction is from what the model expects, beyond what its noise explains, in records."""
     tables = field.project_many([m.query.clique for m in pairs])
     found = np.empty(len(pairs))
@@ -78,7 +78,7 @@ def excess(known: Gathered, field: MarkovField, pairs: Sequence[NoisyInteraction
 
 
 def _taken(
-    known: Gathered,
+    known: Measurements,
     inside: Sequence[NoisyInteraction],
     waiting: Sequence[NoisyInteraction],
     values: FloatArray,
@@ -136,7 +136,7 @@ class Purchases:
         for i, new in zip(costs, answers, strict=True):
             self.measured[i] = combined(self.measured[i], new) if i in self.measured else new
 
-    def known(self, before: Gathered) -> Gathered:
+    def known(self, before: Measurements) -> Measurements:
         """The same groups with all that was measured."""
         was = before.columns
         columns = NoisyColumns.of(self.marginals, self.curator.public_rows(), was.trees, was.ordered)
@@ -159,13 +159,13 @@ def unexplained(
     """
     tables = field.project_soon(pairs)
     implied = np.array([float(np.abs(t - p).sum()) for t, p in zip(tables, products, strict=True)])
-    told = np.sqrt(implied**2 + base**2)
-    gap = scores.values - told
+    together = np.sqrt(implied**2 + base**2)
+    gap = scores.values - together
     others = np.array([i not in measured for i in range(len(pairs))])
     squared = float((gap[others] ** 2).mean()) if others.any() else 0.0
     signal = max(0.0, 1 - scores.sigma**2 / squared) if squared > 0 else 0.0
     gap = np.maximum(signal * gap, 0.0)
-    return np.asarray(np.maximum(np.sqrt(gap * (2 * told + gap)), DOUBT * implied), dtype=np.float64)
+    return np.asarray(np.maximum(np.sqrt(gap * (2 * together + gap)), DOUBT * implied), dtype=np.float64)
 
 
 def topped_up(had: Mapping[int, float], wanted: Mapping[int, float], cost: float) -> dict[int, float]:

@@ -33,7 +33,7 @@ from kagemusha.synthesizers.kage.instalments import Purchases, grown, unexplaine
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.looks import Looks, believed, look_at_pairs
 from kagemusha.synthesizers.kage.resolution import KEPT
-from kagemusha.synthesizers.kage.state import Gathered, columns_of, measure_columns
+from kagemusha.synthesizers.kage.state import Measurements, columns_of, measure_columns
 from kagemusha.synthesizers.kage.triples import second_look
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -164,7 +164,7 @@ class Kage(Synthesizer):
         progress("measuring columns", 0.0)
         marginals = measure_columns(curator, shares["columns"] * curator.total)
         every = {name: np.arange(domain.size(name)) for name in domain}
-        known = Gathered(domain, columns_of(curator, marginals), every, dict.fromkeys(domain, 0))
+        known = Measurements(domain, columns_of(curator, marginals), every, dict.fromkeys(domain, 0))
         if not pairs:
             return Looks.of_columns(marginals, known)
         progress("looking at pairs", 0.1)
@@ -264,13 +264,13 @@ class Kage(Synthesizer):
         )
 
 
-def _holds(known: Gathered, pairs: Sequence[Clique], choice: Choice, room: int) -> bool:
+def _holds(known: Measurements, pairs: Sequence[Clique], choice: Choice, room: int) -> bool:
     """Whether a model of so many cells has room for nearly all chosen pairs."""
     tree = GrowingTree(known.coarse, room)
     return choice.inside or sum(tree.add(pairs[i]) for i in choice.pairs) >= NEARLY * len(choice.pairs)
 
 
-def _fitted(known: Gathered, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:
+def _fitted(known: Measurements, fit: InteractionFit, marginals: Sequence[NoisyMarginal]) -> Fitted:
     measured = (*known.interactions, *known.outside)
     trace = [Round(m.query.clique, m.sigma, 1.0, cells=fit.field.tree.cells) for m in measured]
     return Fitted(known.generator(fit), marginals, trace, interactions=measured)

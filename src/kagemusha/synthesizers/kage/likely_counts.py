@@ -4,7 +4,7 @@ What they are likely to be, given that counts are not negative and how alike the
 as drawn from a gamma distribution around what is expected of them. Its shape says how alike they are: nearly equal
 counts are drawn together, a few large ones among many small stay apart. What is expected is the same for all codes, or
 where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds. Which
-shape and which families are right is told by the noisy counts of all columns: each column is a mixture of guesses,
+shape and which families are right follows from the noisy counts of all columns: each column is a mixture of guesses,
 weighed by how well they foretell it and how often they do so in other columns. Reads nothing but released counts.
 """
 

@@ -20,7 +20,7 @@ from kagemusha.synthesizers.kage.choice import Pairs
 from kagemusha.synthesizers.kage.dependence import Dependence, Levels, column_errors, dependence
 from kagemusha.synthesizers.kage.grouping import merge
 from kagemusha.synthesizers.kage.resolution import FELT, kept, resolved
-from kagemusha.synthesizers.kage.state import Gathered, ordered_codes
+from kagemusha.synthesizers.kage.state import Measurements, ordered_codes
 
 ALONE = 2.0
 """A code gets a place of its own in the model above this many deviations of a typical pair cell."""
@@ -31,10 +31,10 @@ ORDERED_ALONE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """What the looks at everything told: columns, and how far every pair is from independence. All of it released."""
+    """What the looks at everything showed: columns, and how far every pair is from independence. All of it released."""
 
     marginals: Sequence[NoisyMarginal]
-    known: Gathered
+    known: Measurements
     queries: Sequence[Interaction]
     """One for each pair."""
     scores: NoisyVector | None
@@ -50,7 +50,7 @@ class Looks:
     """Those that the scores were measured over."""
 
     @classmethod
-    def of_columns(cls, marginals: Sequence[NoisyMarginal], known: Gathered) -> Looks:
+    def of_columns(cls, marginals: Sequence[NoisyMarginal], known: Measurements) -> Looks:
         """Where there is no pair to look at."""
         none = np.zeros(0)
         return cls(
@@ -66,7 +66,7 @@ class Looks:
 def look_at_pairs(
     curator: Curator,
     marginals: Sequence[NoisyMarginal],
-    known: Gathered,
+    known: Measurements,
     pairs: Sequence[Clique],
     *,
     typical: float,
@@ -80,17 +80,17 @@ def look_at_pairs(
     `known` are the columns, measured at the cost `spent`; a column may have `most` groups; `target` is
     a column that somebody wants to predict.
     """
-    ordinary = ordered_codes(curator.schema, known.domain)
+    n_values = ordered_codes(curator.schema, known.domain)
     trees = known.columns.trees
     groups = {
         name: merge(
-            table, ALONE, ORDERED_ALONE, typical, ordinary[name], tree=trees.get(name, ()), most=most
+            table, ALONE, ORDERED_ALONE, typical, n_values[name], tree=trees.get(name, ()), most=most
         )
         for name, table in known.tables.items()
     }  # fmt: skip
     # merged for want of room, codes of an ordered column need not be neighbours any more
     ordered = {
-        n: int(g[ordinary[n] - 1]) + 1 if ordinary[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
+        n: int(g[n_values[n] - 1]) + 1 if n_values[n] and (np.diff(g) >= 0).all() else 0 for n, g in groups.items()
     }
     levels = {n: Levels.of(g, known.tables[n], ordered[n]) for n, g in groups.items()}
     total = known.columns.total
@@ -161,7 +161,7 @@ def _weights(looks: Looks) -> FloatArray:
     return kept(usual * raw * felt, looks.dependence.left_out, looks.dependence.strength) / usual
 
 
-def _felt(known: Gathered, query: Interaction, sigma: float) -> float:
+def _felt(known: Measurements, query: Interaction, sigma: float) -> float:
     """The share of a pair's cells that feel noise of this deviation.
 
     Those that expect no more records than it have little to lose.

@@ -18,7 +18,7 @@ from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
 from kagemusha.synthesizers.kage.dependence import Dependence, Levels, hidden
 from kagemusha.synthesizers.kage.grouping import merged_interaction, sums
-from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.state import Measurements
 
 KEPT, CARRIED = 0.7, 0.8
 """Share of a pair's raw noise that estimation leaves in it, and what more it does to other pairs where it drowns
@@ -35,7 +35,7 @@ FELT = 0.3
 class Resolved:
     """The model's groups, a question per pair, what wide groups hide of it (in records), and independent pairs."""
 
-    known: Gathered
+    known: Measurements
     queries: Sequence[Interaction]
     rest: FloatArray
     products: Sequence[FloatArray]
@@ -73,7 +73,7 @@ def best_level(one: Levels, two: Levels, seen: Dependence, i: int, typical: floa
 
 
 def resolved(
-    known: Gathered, pairs: Sequence[Clique], seen: Dependence, levels: Mapping[str, Levels], typical: float
+    known: Measurements, pairs: Sequence[Clique], seen: Dependence, levels: Mapping[str, Levels], typical: float
 ) -> Resolved:
     """A question about each pair, as fine as pays, and the model's groups.
 
@@ -88,7 +88,7 @@ def resolved(
                 finest[name] = min(finest[name], place)
     groups = {name: levels[name].groups[place] for name, place in finest.items()}
     ordered = {name: levels[name].ordered[place] for name, place in finest.items()}
-    model = Gathered(known.domain, known.columns, groups, ordered)
+    model = Measurements(known.domain, known.columns, groups, ordered)
     queries = []
     for pair, level in zip(pairs, chosen, strict=True):
         given = {

@@ -88,7 +88,7 @@ class NoisyColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class Measurements:
     """Noisy columns, which of their codes share a group in the model, and noisy interactions."""
 
     domain: Domain
@@ -162,4 +162,4 @@ def ordered_codes(schema: Schema, domain: Domain) -> dict[str, int]:
     *missing* and the like come after them.
     """
     columns = {c.name: c for c in schema.modelled}
-    return {n: c.ordinary if isinstance(c := columns.get(n), Measured) else 0 for n in domain}
+    return {n: c.n_values if isinstance(c := columns.get(n), Measured) else 0 for n in domain}

@@ -22,7 +22,7 @@ from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaus
 from kagemusha.synthesizers.kage.choice import shrunk
 from kagemusha.synthesizers.kage.grouping import on_groups
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
-from kagemusha.synthesizers.kage.state import Gathered
+from kagemusha.synthesizers.kage.state import Measurements
 from kagemusha.synthesizers.kage.triple_choice import TripleChoice, candidate_triples, choose_triples
 
 TRIPLE_SCORES = 0.02
@@ -34,14 +34,14 @@ MOST_CELLS = 1 << 16
 
 def second_look(
     curator: Curator,
-    known: Gathered,
+    known: Measurements,
     fit: InteractionFit,
     strengths: Mapping[Clique, float],
     *,
     importance: Callable[[Clique], float],
     kept: float,
     max_cells: int,
-) -> Gathered:
+) -> Measurements:
     """More interactions than before, or the same ones with less noise. All that is left is spent if there are any.
 
     `strengths` says how dependent pairs are, `importance` how much a triple counts, `kept` which share of noise
@@ -69,13 +69,13 @@ def second_look(
     return _spend(curator, known, [queries[i] for i in choice.triples], choice)
 
 
-def _queries(curator: Curator, known: Gathered, strengths: Mapping[Clique, float]) -> list[Interaction]:
+def _queries(curator: Curator, known: Measurements, strengths: Mapping[Clique, float]) -> list[Interaction]:
     typical = gaussian_sigma(curator.unit, curator.remaining / len(known.domain))
     queries = [known.query(t, typical) for t in candidate_triples(known.domain, strengths, COUNTED_CELLS)]
     return [q for q in queries if min(q.shape) > 1 and q.scale <= MOST_CELLS]
 
 
-def _distances(known: Gathered, fit: InteractionFit, queries: list[Interaction]) -> GroupedError:
+def _distances(known: Measurements, fit: InteractionFit, queries: list[Interaction]) -> GroupedError:
     expected = fit.field.project_many([q.clique for q in queries])
     estimates = [grouped(table, on_groups(q, known.groups).groups) for table, q in zip(expected, queries, strict=True)]
     return GroupedError([q.clique for q in queries], [q.groups for q in queries], estimates)
@@ -86,7 +86,7 @@ def _cost(measured: NoisyInteraction, unit: PrivacyUnit) -> float:
     return unit.sensitivity(measured.query.sensitivity).l2_squared / (2 * (measured.sigma * measured.query.scale) ** 2)
 
 
-def _spend(curator: Curator, known: Gathered, triples: list[Interaction], choice: TripleChoice) -> Gathered:
+def _spend(curator: Curator, known: Measurements, triples: list[Interaction], choice: TripleChoice) -> Measurements:
     left = curator.remaining
     before = [_cost(m, curator.unit) for m in known.interactions]
     again = [choice.pairs * left * cost / sum(before) for cost in before] if choice.pairs else []
