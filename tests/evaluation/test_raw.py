@@ -87,7 +87,7 @@ def test_dates_shuffled_inside_bins_cannot_hide(people: pd.DataFrame, defect: Ev
     backwards = defect.seen.reversed
     assert backwards is not None
     assert backwards.negative_real == 0 < 0.2 < backwards.negative_synthetic
-    assert "easily told from people, most of all by discharge − admission" in verdict(defect)
+    assert "easily distinguished from people, most of all by discharge − admission" in verdict(defect)
     assert any("discharge − admission is below zero" in sentence for sentence in sentences(defect))
 
 
