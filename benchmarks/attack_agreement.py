@@ -25,7 +25,7 @@ from sdmetrics.single_table.privacy.dcr_utils import calculate_dcr
 from kagemusha.attacks.attribute import vote
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.synthesis.outside import _decode
-from kagemusha.attacks.table import Doubles, Table, World
+from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.reproduce.mia_games import Adult, Sizes, adult, makers
 
 HERE = Path(__file__).parent
@@ -53,7 +53,7 @@ def compare(data: Adult, name: str, python: Path, work: Path) -> list[list[str]]
     """One synthesizer: rows of the table."""
     rng = np.random.default_rng(5)
     first, second = np.array_split(rng.permutation(data.table.rows), 2)
-    half = Table(data.table.schema, data.table.codes[first])
+    half = GameTable(data.table.schema, data.table.codes[first])
     sampler = makers(data, Sizes())[name].fit(World(half), rng=np.random.default_rng(6))
     doubles = sampler.sample(ROWS, rng=np.random.default_rng(7)).codes
     assert doubles is not None
@@ -83,7 +83,7 @@ def compare(data: Adult, name: str, python: Path, work: Path) -> list[list[str]]
     begun = time.process_time()
     without = tuple(n for n in names if n not in known)
     lens = Lens(Space("onehot", "minmax", without), data.table)
-    made = Doubles(codes=doubles)
+    made = PlayedDoubles(codes=doubles)
     ours = gower(np.array([lens.distances(made, row).min() for row in people]))
     right = [int((vote(made, codes, lens, secret, nearest=1) == codes[:, secret]).sum()) for codes in (people, others)]
     quick = time.process_time() - begun

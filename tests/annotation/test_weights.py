@@ -10,7 +10,7 @@ import pytest
 
 from exact import answer_of
 from kagemusha.annotation import judges
-from kagemusha.annotation.judges import ForestTrainer, Judge, Network, Vectors
+from kagemusha.annotation.judges import ForestTrainer, Judge, JudgeNetwork, RecordVectors
 from kagemusha.annotation.votes import bald, most_bald
 from kagemusha.annotation.weights import Weights
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
@@ -34,23 +34,23 @@ def pool(rng: np.random.Generator, rows: int) -> list[np.ndarray]:
     return [rng.integers(size, size=rows) for size in SIZES]
 
 
-def network(seed: int = 0) -> Network:
+def network(seed: int = 0) -> JudgeNetwork:
     rng = np.random.default_rng(seed)
-    vectors = Vectors.of(SCHEMA)
+    vectors = RecordVectors.of(SCHEMA)
     sizes = [sum(f.table.shape[1] for f in vectors.features), 24, 12, 2]
     layers = [(rng.normal(0, 1.2, (m, n)), rng.normal(0, 0.3, n)) for m, n in pairwise(sizes)]
-    return Network.of(layers, dropout=0.3, versions=6, rng=rng)
+    return JudgeNetwork.of(layers, dropout=0.3, versions=6, rng=rng)
 
 
 def forest() -> Judge:
     rng = np.random.default_rng(1)
     columns = pool(rng, 60)
     labels = ((columns[1] > 4) ^ (rng.random(60) < 0.2)).astype(np.int64)
-    return ForestTrainer(trees=8)(Vectors.of(SCHEMA)(columns), labels, 2, rng)
+    return ForestTrainer(trees=8)(RecordVectors.of(SCHEMA)(columns), labels, 2, rng)
 
 
 def rule(judge: Judge) -> Weights:
-    found = Weights.standardised(Vectors.of(SCHEMA), judge, pool(np.random.default_rng(9), 500), 2)
+    found = Weights.standardised(RecordVectors.of(SCHEMA), judge, pool(np.random.default_rng(9), 500), 2)
     assert found is not None
     return found
 
@@ -113,34 +113,34 @@ class PoolNormalised:
         self.judge = judge
 
     def __call__(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        found = Weights.standardised(Vectors.of(SCHEMA), self.judge, columns, 2)
+        found = Weights.standardised(RecordVectors.of(SCHEMA), self.judge, columns, 2)
         return np.full(len(columns[0]), UNITS_PER_COUNT) if found is None else found(columns)
 
 
 class OneStream:
     """Mutant: units are left out anew for every record, from one stream."""
 
-    def __init__(self, judge: Network, weights: Weights) -> None:
+    def __init__(self, judge: JudgeNetwork, weights: Weights) -> None:
         self.judge, self.weights = judge, weights
 
     def __call__(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         rng = np.random.default_rng(0)
-        vectors = Vectors.of(SCHEMA)(columns)
+        vectors = RecordVectors.of(SCHEMA)(columns)
         scores = []
         for row in vectors:
             kept = [(rng.random(k.shape) >= 0.3).astype(float) for k in self.judge.kept]
-            scores.append(int(bald(Network(self.judge.layers, kept).votes(row[None]))[0]))
+            scores.append(int(bald(JudgeNetwork(self.judge.layers, kept).votes(row[None]))[0]))
         return self.weights.table[np.minimum(np.array(scores, dtype=np.int64), len(self.weights.table) - 1)]
 
 
 class Normalised:
     """Mutant: batch normalisation in training mode, over the pool at hand."""
 
-    def __init__(self, judge: Network) -> None:
+    def __init__(self, judge: JudgeNetwork) -> None:
         self.judge, self.table = judge, rule(judge).table
 
     def __call__(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        vectors = Vectors.of(SCHEMA)(columns)
+        vectors = RecordVectors.of(SCHEMA)(columns)
         if not len(vectors):
             return np.zeros(0, dtype=np.int64)
         scores = bald(self.judge.votes((vectors - vectors.mean(axis=0)) / (vectors.std(axis=0) + 1e-3)))
@@ -152,11 +152,11 @@ class BatchShaped:
 
     def __init__(self) -> None:
         rng = np.random.default_rng(3)
-        wide = sum(f.table.shape[1] for f in Vectors.of(SCHEMA).features)
+        wide = sum(f.table.shape[1] for f in RecordVectors.of(SCHEMA).features)
         self.layers = [rng.normal(0, 1, shape).astype(np.float32) for shape in ((wide, 333), (333, 257), (257, 1))]
 
     def __call__(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        state = Vectors.of(SCHEMA)(columns).astype(np.float32)
+        state = RecordVectors.of(SCHEMA)(columns).astype(np.float32)
         for matrix in self.layers:
             state = np.maximum(state @ matrix, np.float32(0)) / np.float32(16)
         return np.floor(state[:, 0] / (1 + state[:, 0]) * np.float32(FINE)).astype(np.int64)
@@ -180,7 +180,7 @@ def test_mutants_are_caught(mutant: str) -> None:
         assert largest_move(broken[mutant], 25) > UNITS_PER_COUNT
 
 
-def alone_and_together(judge: Network, vectors: np.ndarray) -> int:
+def alone_and_together(judge: JudgeNetwork, vectors: np.ndarray) -> int:
     """Records whose votes are others alone than in company."""
     together = judge.votes(vectors)
     alone = [judge.votes(vectors[i : i + 1])[:, 0] for i in range(len(vectors))]
@@ -196,10 +196,10 @@ def test_the_lattice_is_what_makes_company_harmless(monkeypatch: pytest.MonkeyPa
     sizes = [40, 257, 129, 2]
     layers = [(rng.normal(0, (2 / m) ** 0.5, (m, n)), rng.normal(0, 0.1, n)) for m, n in pairwise(sizes)]
     vectors = rng.integers(-1024, 1025, (2000, 40)) / 1024
-    exact = Network.of(layers, dropout=0.3, versions=6, rng=rng)
+    exact = JudgeNetwork.of(layers, dropout=0.3, versions=6, rng=rng)
     assert alone_and_together(exact, vectors) == 0
     monkeypatch.setattr(judges, "_active", lambda state: np.maximum(state, np.float32(0)))
-    single = Network(
+    single = JudgeNetwork(
         [(m.astype(np.float32), s.astype(np.float32)) for m, s in layers], [k.astype(np.float32) for k in exact.kept]
     )
     assert alone_and_together(single, vectors.astype(np.float32)) > 0
@@ -237,6 +237,6 @@ def test_weights_lie_between_none_and_one_and_rise_with_disagreement() -> None:
 
 
 def test_the_bare_sigmoid_hardly_weighs() -> None:
-    bare = Weights.bare(Vectors.of(SCHEMA), network(), 2)
+    bare = Weights.bare(RecordVectors.of(SCHEMA), network(), 2)
     assert bare.table.min() >= UNITS_PER_COUNT // 2
     assert bare.table.max() <= 0.67 * UNITS_PER_COUNT

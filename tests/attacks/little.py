@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.attacks.synthesis.method import CodeSampler, Method
-from kagemusha.attacks.table import Doubles, Table, World
+from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.attacks.targets import Mahalanobis
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
@@ -24,27 +24,27 @@ SCHEMA = Schema(
 )
 
 
-def little(rows: int = 120, seed: int = 3) -> Table:
+def little(rows: int = 120, seed: int = 3) -> GameTable:
     """Most people are alike; one alone has z, nine and four."""
     rng = np.random.default_rng(seed)
     codes = np.column_stack(
         [rng.integers(0, 2, rows), rng.integers(0, 2, rows), rng.binomial(6, 0.5, rows), rng.choice([0, 1, 2, 5], rows)]
     )
     codes[17] = (2, 1, 9, 4)
-    return Table(SCHEMA, codes.astype(np.int32))
+    return GameTable(SCHEMA, codes.astype(np.int32))
 
 
 class _Drawn:
     def __init__(self, world: World, copied: bool, counted: bool) -> None:
         self.world, self.copied, self.counted = world, copied, counted
 
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+    def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
         rows = self.world.rows if self.counted else rows
         codes = np.column_stack([rng.integers(0, size, rows) for size in (2, 2, 7, 3)])
         if self.copied:
-            table = Table(self.world.table.schema, self.world.codes)
+            table = GameTable(self.world.table.schema, self.world.codes)
             codes[0] = table.codes[int(np.argmax(Mahalanobis(table).of_rows()))]
-        return Doubles(codes=codes.astype(np.int32))
+        return PlayedDoubles(codes=codes.astype(np.int32))
 
 
 @dataclass(frozen=True)

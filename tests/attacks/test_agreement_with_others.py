@@ -15,7 +15,7 @@ from kagemusha.attacks.attribute import vote
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.inference.distance import MeanDistance
 from kagemusha.attacks.inference.protocol import Scene
-from kagemusha.attacks.table import Doubles, Table
+from kagemusha.attacks.table import GameTable, PlayedDoubles
 from kagemusha.attacks.targets import Target
 from kagemusha.schema import Category, Integer, Schema
 
@@ -47,10 +47,10 @@ def test_closest_record_is_sdmetrics_dcr() -> None:
     real, doubles = rows(60, 0), rows(300, 1)
     kinds = {n: {"sdtype": "numerical" if n == "n" else "categorical"} for n in (*LABELS, "n", "secret")}
     theirs = calculate_dcr(frame(real), frame(doubles), {"columns": kinds})
-    table = Table(SCHEMA, real)
+    table = GameTable(SCHEMA, real)
     for i, row in enumerate(real):
         scene = Scene(table, Target("one", (tuple(int(v) for v in row),), (i,)), Space("onehot", "minmax"))
-        squared = float(MeanDistance(1).measure(Doubles(codes=doubles), scene)[0]) ** 2
+        squared = float(MeanDistance(1).measure(PlayedDoubles(codes=doubles), scene)[0]) ** 2
         mismatches = int((squared + 1e-9) // 2)
         gower = mismatches + np.sqrt(max(0.0, squared - 2 * mismatches))
         assert gower / 6 == pytest.approx(theirs.iloc[i], abs=1e-7)
@@ -67,7 +67,7 @@ def test_guessing_by_nearest_doubles_is_sdmetrics_categorical_knn() -> None:
     doubles = np.repeat(real, 5, axis=0)
     doubles[:, 5] = rng.integers(0, 2, len(doubles))
     theirs = CategoricalKNN.compute(frame(real), frame(doubles), key_fields=list(LABELS), sensitive_fields=["secret"])
-    lens = Lens(Space("onehot", "raw", ("n", "secret")), Table(SCHEMA, real))
-    ours = vote(Doubles(codes=doubles), real, lens, 5, nearest=5)
+    lens = Lens(Space("onehot", "raw", ("n", "secret")), GameTable(SCHEMA, real))
+    ours = vote(PlayedDoubles(codes=doubles), real, lens, 5, nearest=5)
     assert (ours == real[:, 5]).mean() == pytest.approx(1 - theirs)
     assert 0.2 < theirs < 0.8

@@ -15,7 +15,7 @@ from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Sc
 from kagemusha.attacks.inference.queries import Matches
 from kagemusha.attacks.inference.registry import NAMES, inference
 from kagemusha.attacks.inference.tells import Unknown
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import PlayedDoubles
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.attacks.threat import BLIND, Threat
 from kagemusha.errors import UsageError
@@ -27,9 +27,9 @@ def scene() -> Scene:
     return Scene(table, choose("selective", table, rng=np.random.default_rng(0)), Space("codes", "raw"))
 
 
-def doubles(seed: int = 0, rows: int = 80) -> Doubles:
+def doubles(seed: int = 0, rows: int = 80) -> PlayedDoubles:
     rng = np.random.default_rng(seed)
-    return Doubles(codes=np.column_stack([rng.integers(0, n, rows) for n in (3, 2, 10, 6)]).astype(np.int32))
+    return PlayedDoubles(codes=np.column_stack([rng.integers(0, n, rows) for n in (3, 2, 10, 6)]).astype(np.int32))
 
 
 def test_moment_distances_are_mvl(scene: Scene) -> None:

@@ -10,7 +10,7 @@ from little import Drawn, little
 from kagemusha.attacks.attribute import attribute_risk
 from kagemusha.attacks.one_run import audit_one_run, epsilon_bound, p_value
 from kagemusha.attacks.synthesis.method import Method
-from kagemusha.attacks.table import Doubles, World
+from kagemusha.attacks.table import PlayedDoubles, World
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Budget
 
@@ -35,8 +35,8 @@ class _Memory:
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def sample(self, rows: int, *, rng: object) -> Doubles:
-        return Doubles(codes=self.world.codes)
+    def sample(self, rows: int, *, rng: object) -> PlayedDoubles:
+        return PlayedDoubles(codes=self.world.codes)
 
 
 class Memory(Drawn):
@@ -49,13 +49,13 @@ class Memory(Drawn):
 def wide():  # type: ignore[no-untyped-def]
     import numpy as np
 
-    from kagemusha.attacks.table import Table
+    from kagemusha.attacks.table import GameTable
     from kagemusha.schema import Category, Schema
 
     names = "abcdef"
     schema = Schema(Category(c, categories=("x", "y", "z"), out_of_domain="clip") for c in names)
     rng = np.random.default_rng(0)
-    return Table(schema, rng.choice(3, (300, len(names)), p=[0.6, 0.39, 0.01]).astype(np.int32))
+    return GameTable(schema, rng.choice(3, (300, len(names)), p=[0.6, 0.39, 0.01]).astype(np.int32))
 
 
 def test_memory_is_convicted_and_noise_is_not() -> None:
@@ -88,8 +88,8 @@ class Drawn4(Drawn):
         import numpy as np
 
         class Sampler:
-            def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
-                return Doubles(codes=rng.integers(0, 3, (rows, 6)).astype(np.int32))
+            def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
+                return PlayedDoubles(codes=rng.integers(0, 3, (rows, 6)).astype(np.int32))
 
         return Sampler()
 

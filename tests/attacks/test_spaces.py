@@ -10,7 +10,7 @@ from little import little
 
 from kagemusha.attacks.features import EXPANSIONS, SCALES, Lens, Space
 from kagemusha.attacks.synthesis.unclipped import UnclippedStat
-from kagemusha.attacks.table import Coarse, Doubles, World
+from kagemusha.attacks.table import Coarse, PlayedDoubles, World
 from kagemusha.errors import UsageError
 from kagemusha.schema import Category, Integer, Schema
 
@@ -23,7 +23,7 @@ def test_looked_up_distances_are_distances_of_points(expansion: str, scale: str)
     points = lens.of_codes(table.codes)
     target = table.codes[5]
     apart = ((points - lens.of_codes(target[None, :])) ** 2).sum(axis=1)
-    assert lens.distances(Doubles(codes=table.codes), target) == pytest.approx(apart)
+    assert lens.distances(PlayedDoubles(codes=table.codes), target) == pytest.approx(apart)
     assert points.shape[1] == lens.width
 
 

@@ -10,7 +10,7 @@ import pytest
 from little import little
 
 from kagemusha.attacks.features import Lens, Space
-from kagemusha.attacks.table import Table
+from kagemusha.attacks.table import GameTable
 from kagemusha.attacks.targets import Mahalanobis, choose, exposure
 from kagemusha.errors import UsageError
 
@@ -78,7 +78,7 @@ def test_distances_on_adult_are_the_known_ones(data_folder: Path) -> None:
     """Golden numbers measured independently of this code: M, rank and the adaptive optimum."""
     from kagemusha.reproduce.mia_games import adult
 
-    table: Table = adult().table
+    table: GameTable = adult().table
     assert table.rows == 30_162
     whole = Mahalanobis(table, Space("onehot"))
     assert (whole.lens.width, whole.rank) == (106, 96)

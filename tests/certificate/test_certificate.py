@@ -25,7 +25,7 @@ from kagemusha.certificate.verify import all_passed, verify
 from kagemusha.errors import KagemushaError, VerifyError
 from kagemusha.files import sha256
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Adjacency, Budget, Fact, PrivacyUnit, QueryRecord
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit, QueryFact, QueryRecord
 from kagemusha.privacy.events import (
     Event,
     ExponentialEvent,
@@ -67,7 +67,7 @@ def certificate(*extra: Event, simulated: bool = False, epsilon: float = 1.0) ->
 """As the first two formats have them: what was asked stands in words alone."""
 
 
-def asked(kind: str, **facts: Fact) -> QueryRecord:
+def asked(kind: str, **facts: QueryFact) -> QueryRecord:
     return QueryRecord.of(kind, facts, "")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kagemusha.attacks.features import Lens, Space
-from kagemusha.attacks.table import Table
+from kagemusha.attacks.table import GameTable
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.features import design_matrix, known_target
 from kagemusha.evaluation.ml_utility import utility
@@ -59,7 +59,7 @@ def test_a_space_is_found_again_by_its_name(without: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("expansion", ["onehot", "codes"])
 def test_a_lens_sees_special_values(expansion: str) -> None:
     real = table()
-    lens = Lens(Space(expansion, "raw"), Table(SCHEMA, np.column_stack(real.columns).astype(np.int32)))
+    lens = Lens(Space(expansion, "raw"), GameTable(SCHEMA, np.column_stack(real.columns).astype(np.int32)))
     points = lens.of_codes(np.column_stack([np.arange(SIZE), np.zeros(SIZE, dtype=int), np.zeros(SIZE, dtype=int)]))
     assert points.shape == (SIZE, sum(lens.widths))
     assert len(np.unique(points, axis=0)) == SIZE

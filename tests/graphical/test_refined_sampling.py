@@ -244,14 +244,14 @@ def test_limits_choose_near_and_small_tables(monkeypatch):
     affordable = refined_sampling._affordable
     assert affordable(CHAIN, pairs, visits, 100) == pairs
     assert affordable(CHAIN, pairs, visits, 12) == [("a", "b"), ("c", "e")]
-    monkeypatch.setattr(refined_sampling, "MOST_CELLS", 26)
+    monkeypatch.setattr(refined_sampling, "TRADED_CELLS", 26)
     assert affordable(CHAIN, pairs, visits, 100) == [("c", "e"), ("b", "d")]
     monkeypatch.setattr(refined_sampling, "MOST_VISITS", 200)
     assert affordable(CHAIN, pairs, visits, 100) == [("b", "d")]
 
 
 def test_many_rows_are_rounded_only(monkeypatch):
-    monkeypatch.setattr(refined_sampling, "MOST_ROWS", 99)
+    monkeypatch.setattr(refined_sampling, "TRADED_ROWS", 99)
     refined, rounded = (s(chain(), 100, rng=np.random.default_rng(0)) for s in (sample_refined, sample_rounded))
     np.testing.assert_array_equal(refined, rounded)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kagemusha.neural.factors import Factors, Layer
-from kagemusha.release.clipping import CANCELLED, FLOATING, LATTICE, MOST_ROWS, clipped_sum, factored_sum
+from kagemusha.release.clipping import CANCELLED, CLIP_LATTICE, FLOATING, SAMPLE_ROWS, clipped_sum, factored_sum
 
 
 def factors(rng: np.random.Generator, rows: int, scale: float = 1.0, *, sparse: bool = False) -> Factors:
@@ -30,8 +30,10 @@ def test_the_factored_sum_is_the_written_out_one(rows: int, sparse: bool) -> Non
         whose = np.repeat(np.arange(12), rows)
         fast = factored_sum(given, whose, 12, clip=0.7)
         slow = clipped_sum(given.dense(), whose, 12, clip=0.7)
-        shaved = LATTICE * (1 - FLOATING) - math.sqrt(given.parameters)
-        assert np.allclose(fast, slow * shaved / LATTICE, atol=30), "twins up to the shave and the rounding of rows"
+        shaved = CLIP_LATTICE * (1 - FLOATING) - math.sqrt(given.parameters)
+        assert np.allclose(fast, slow * shaved / CLIP_LATTICE, atol=30), (
+            "twins up to the shave and the rounding of rows"
+        )
 
 
 @pytest.mark.parametrize("rows", [1, 4])
@@ -46,9 +48,9 @@ def test_no_person_moves_the_rounded_sum_by_more_than_the_lattice(rows: int) -> 
         short = Factors(19 * rows, [Layer(x.slopes[:-rows], x.inputs[:-rows]) for x in given.layers])
         without = np.rint(factored_sum(short, whose[:-rows], 19, clip=0.7))
         moved = math.sqrt(float(((whole - without) ** 2).sum()))
-        assert moved <= LATTICE
+        assert moved <= CLIP_LATTICE
         if scale == 1.0 and rows == 1:
-            assert moved > 0.99 * LATTICE, "a clip that cuts too deep would hide a wrong scale"
+            assert moved > 0.99 * CLIP_LATTICE, "a clip that cuts too deep would hide a wrong scale"
 
 
 def test_rows_that_cancel_do_not_escape_the_clip() -> None:
@@ -56,8 +58,8 @@ def test_rows_that_cancel_do_not_escape_the_clip() -> None:
     slopes = np.array([[1e12, 0.0], [-1e12, 1e-3]])
     given = Factors(2, [Layer(slopes, np.ones((2, 1)))])
     found = factored_sum(given, np.zeros(2, dtype=np.int64), 1, clip=1.0)
-    assert np.abs(found).max() < 1e-3 * LATTICE, "the person counts with a share of all their rows' norms"
+    assert np.abs(found).max() < 1e-3 * CLIP_LATTICE, "the person counts with a share of all their rows' norms"
 
 
 def test_the_room_for_arithmetic_is_what_the_comment_says() -> None:
-    assert 2 * CANCELLED * MOST_ROWS**2 * 2.0**-53 < FLOATING / 2
+    assert 2 * CANCELLED * SAMPLE_ROWS**2 * 2.0**-53 < FLOATING / 2

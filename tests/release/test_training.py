@@ -15,7 +15,7 @@ from kagemusha.privacy.accountants import PLD, Accounting
 from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, SimulatedNoise
-from kagemusha.release.clipping import LATTICE, clipped_sum
+from kagemusha.release.clipping import CLIP_LATTICE, clipped_sum
 from kagemusha.release.curator import Curator
 from kagemusha.release.release import Release
 from kagemusha.release.training import TrainingSchedule
@@ -141,9 +141,9 @@ def test_no_person_moves_the_sum_by_more_than_the_clip(rows: int) -> None:
         whole = clipped_sum(gradients, whose, 12, clip=0.7)
         without = clipped_sum(gradients[:-rows], whose[:-rows], 11, clip=0.7)
         moved = (whole - without).astype(object)
-        assert (moved**2).sum() <= LATTICE**2
+        assert (moved**2).sum() <= CLIP_LATTICE**2
         if scale == 1.0 and rows == 1:
-            assert (moved**2).sum() > 0.9 * LATTICE**2, "a clip that cuts too deep would hide a wrong scale"
+            assert (moved**2).sum() > 0.9 * CLIP_LATTICE**2, "a clip that cuts too deep would hide a wrong scale"
 
 
 def test_rows_of_a_person_are_clipped_together() -> None:

@@ -19,7 +19,7 @@ from kagemusha.reproduce.aim_claims import (
     FAILS,
     HOLDS,
     OPEN,
-    Cell,
+    ClaimCell,
     alike,
     better,
     contradictions,
@@ -29,7 +29,7 @@ from kagemusha.reproduce.aim_claims import (
 )
 from kagemusha.reproduce.aim_page import FIGURES, PAGE, RUNS, STEPS, Report
 from kagemusha.reproduce.aim_runs import ARMS, PAPER, Result, all_runs, jobs, read_runs, settings_of
-from kagemusha.reproduce.aim_steps import BudgetCurve, Choice, Steps
+from kagemusha.reproduce.aim_steps import BudgetCurve, ChosenStep, Steps
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.schema import Category, Schema
 
@@ -120,7 +120,7 @@ def test_verdicts_are_those_of_two_standard_errors() -> None:
     assert [better(m, 1.0) for m in (2.1, 1.9, -1.9, -2.1)] == [HOLDS, OPEN, OPEN, FAILS]
     assert [alike(m, 1.0) for m in (1.9, -2.1)] == [HOLDS, FAILS]
     assert better(5.0, math.nan) == alike(0.0, math.nan) == OPEN
-    cell = Cell("adult", "tree", "aim-k2", (0.8190, 0.0003), 30, 0.8200, 0.0001)
+    cell = ClaimCell("adult", "tree", "aim-k2", (0.8190, 0.0003), 30, 0.8200, 0.0001)
     assert cell.verdict == "higher"
     assert replace(cell, mean=0.8191).verdict == "agrees"
     assert replace(cell, mean=0.8180).verdict == "lower"
@@ -151,7 +151,7 @@ def test_claims_on_information_and_steps_hold_and_fail() -> None:
         {"x": [2, 2]},
         [[(0, 1.0, 1.0, 1.0), (1, 0.1 * s, 1.0, 1.0), (2, 0.1, 1.0, 1.0)] for s in (1, 2)],
         1,
-        [Choice([("a", "b"), p], 0.1 + e, 0.2) for p, e in ((("a", "c"), 0.0), (("a", "b"), 0.001))],
+        [ChosenStep([("a", "b"), p], 0.1 + e, 0.2) for p, e in ((("a", "c"), 0.0), (("a", "b"), 0.001))],
         "0",
         "0",
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kagemusha.attacks.table import Table
+from kagemusha.attacks.table import GameTable
 from kagemusha.reproduce import mia, mia_games, mia_quality, mia_report
 from kagemusha.reproduce.mia_claims import claims
 from kagemusha.schema import Category, Integer, Schema
@@ -29,7 +29,7 @@ def small() -> mia_games.Adult:
     )
     codes = np.column_stack([rng.integers(0, s, 150) for s in (44, 100, 4, 4, 2)])
     codes[3, 3] = 4
-    return mia_games.prepared(Table(schema, codes.astype(np.int32)))
+    return mia_games.prepared(GameTable(schema, codes.astype(np.int32)))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kagemusha.reproduce.p3gm import Report
-from kagemusha.reproduce.p3gm_accounting import Phased
+from kagemusha.reproduce.p3gm_accounting import PhasedSpending
 from kagemusha.reproduce.p3gm_data import DataSet
 from kagemusha.reproduce.p3gm_runs import Result, Settings, coarse, fine, run_one
 from kagemusha.schema import Category, Real, Schema
@@ -30,7 +30,7 @@ def table(rows: int = 900) -> DataSet:
 
 def test_tighter_terms_are_tighter_and_the_papers_claim_fails_where_we_say() -> None:
     """“Rényi DP is always smaller” holds at ε_p = .01 and not at .1 with the paper's term for PCA."""
-    small, large = Phased(0.01, steps=300), Phased(0.1, steps=300)
+    small, large = PhasedSpending(0.01, steps=300), PhasedSpending(0.1, steps=300)
     assert small.rdp(2.0, tight=False) < small.apart(2.0)
     assert large.rdp(2.0, tight=False) > large.apart(2.0)
     for phased in (small, large):

@@ -248,7 +248,7 @@ def _largest_move(schedule: training.TrainingSchedule, seeds: int = 3) -> float:
 
     schema = example_schema()
     learner = Variational(Inputs(features_of(schema), range(4)), 2, 6, 1e-3)
-    worlds = [training.Rows(FrameSource(example_table(60).slice(0, rows), schema)) for rows in (60, 59)]
+    worlds = [training.PersonRows(FrameSource(example_table(60).slice(0, rows), schema)) for rows in (60, 59)]
     found = 0.0
     for seed in range(seeds):
         sums = [

@@ -20,7 +20,7 @@ from kagemusha.models.model import load_model  # noqa: E402
 from kagemusha.neural.private_gan import PrivateGame  # noqa: E402
 from kagemusha.privacy.budget import Budget  # noqa: E402
 from kagemusha.release import training  # noqa: E402
-from kagemusha.release.clipping import LATTICE  # noqa: E402
+from kagemusha.release.clipping import CLIP_LATTICE  # noqa: E402
 from kagemusha.schema import Integer, Schema  # noqa: E402
 from kagemusha.sources import FrameSource, open_source  # noqa: E402
 from kagemusha.synthesizers.contract import example_schema, example_table  # noqa: E402
@@ -89,19 +89,19 @@ def test_a_rows_gradient_does_not_depend_on_company_order_or_chance() -> None:
 def _largest_move(clip: float) -> float:
     """How far the last person moves an exact sum, in clips."""
     learner = game(written(), clip=clip)
-    worlds = [training.Rows(FrameSource(example_table(60).slice(0, rows), example_schema())) for rows in (60, 59)]
+    worlds = [training.PersonRows(FrameSource(example_table(60).slice(0, rows), example_schema())) for rows in (60, 59)]
     sums = [
         training.gradient_sum(learner, world, np.arange(world.persons), clip, np.random.default_rng(0)).astype(float)
         for world in worlds
     ]
-    return float(np.linalg.norm(sums[0] - sums[1])) / LATTICE
+    return float(np.linalg.norm(sums[0] - sums[1])) / CLIP_LATTICE
 
 
 def test_a_person_moves_a_step_by_at_most_a_clip_and_a_missing_clip_shows() -> None:
     assert 0.5 < _largest_move(0.1) <= 1.0
 
     def unclipped(factors, whose, persons, clip):  # type: ignore[no-untyped-def]
-        return np.concatenate([(x.slopes.T @ x.inputs).ravel() for x in factors.layers]) * LATTICE / clip
+        return np.concatenate([(x.slopes.T @ x.inputs).ravel() for x in factors.layers]) * CLIP_LATTICE / clip
 
     with patch.object(training, "factored_sum", unclipped):
         assert _largest_move(0.1) > 1.0, "the mutant must be caught"

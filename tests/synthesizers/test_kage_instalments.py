@@ -12,7 +12,7 @@ from kagemusha.graphical import MarkovField
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.choice import Choice, choose
+from kagemusha.synthesizers.kage.choice import ChosenPairs, choose
 from kagemusha.synthesizers.kage.instalments import DOUBT, unexplained
 from kagemusha.synthesizers.registry import create
 
@@ -84,7 +84,7 @@ def test_the_second_choice_keeps_the_room_that_the_first_model_needs() -> None:
     codes = np.clip((seen / seen.std(axis=0) * 2 + 5).astype(np.int64), 0, 9)
     cells = {}
 
-    def noted(pairs: object, tree: object, limits: object, **more: object) -> Choice:
+    def noted(pairs: object, tree: object, limits: object, **more: object) -> ChosenPairs:
         choice = choose(pairs, tree, limits, **more)  # type: ignore[arg-type]
         cells[len(cells)] = choice.cells
         return choice

@@ -50,13 +50,13 @@ class Trainer(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class RecordVectors:
     """Records as judges see them: labels one-hot, numbers between −1 and 1, all multiples of 2⁻¹⁰."""
 
     features: Sequence[Features]
 
     @classmethod
-    def of(cls, schema: Schema) -> Vectors:
+    def of(cls, schema: Schema) -> RecordVectors:
         """The vectors of a schema's modelled columns."""
         return cls([Features.of(column) for column in schema.modelled])
 
@@ -67,7 +67,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class JudgeNetwork:
     """Layers on the lattice, and for each version the units that stay."""
 
     layers: Sequence[tuple[FloatArray, FloatArray]]
@@ -82,7 +82,7 @@ class Network:
         dropout: float,
         versions: int,
         rng: np.random.Generator,
-    ) -> Network:
+    ) -> JudgeNetwork:
         """Rounded to the lattice; what stays is scaled up in the weights of the next layer."""
         rounded = []
         for depth, (matrix, shift) in enumerate(layers):
@@ -140,7 +140,7 @@ class NetworkTrainer:
             rate=self.rate,
             rng=rng,
         )
-        return Network.of(layers, dropout=self.dropout, versions=self.versions, rng=rng)
+        return JudgeNetwork.of(layers, dropout=self.dropout, versions=self.versions, rng=rng)
 
 
 @dataclass(frozen=True, eq=False)

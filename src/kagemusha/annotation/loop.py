@@ -16,7 +16,7 @@ import numpy as np
 
 from kagemusha.annotation.acquisition import acquisition
 from kagemusha.annotation.desk import Desk
-from kagemusha.annotation.judges import Judge, Trainer, Vectors, prediction, trainer
+from kagemusha.annotation.judges import Judge, RecordVectors, Trainer, prediction, trainer
 from kagemusha.annotation.kage_rounds import KageRounds
 from kagemusha.annotation.private_rounds import PrivateRounds
 from kagemusha.annotation.rounds import Rounds
@@ -168,7 +168,7 @@ class _Run:
     ) -> None:
         self.settings, self.desk, self._train = loop.settings, loop.desk, loop.trained
         self.curator, self.progress, self.rounds, self.rng = curator, progress, rounds, rng
-        self.vectors = Vectors.of(curator.schema)
+        self.vectors = RecordVectors.of(curator.schema)
         self.given = 0
 
     def whole(self) -> MarkovGenerator:

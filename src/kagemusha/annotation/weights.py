@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kagemusha.annotation.judges import Judge, Vectors
+from kagemusha.annotation.judges import Judge, RecordVectors
 from kagemusha.annotation.votes import UNIT, bald, most_bald
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
@@ -22,14 +22,14 @@ from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
 class Weights:
     """A rule from one record to its weight; made of labels and released numbers alone."""
 
-    vectors: Vectors
+    vectors: RecordVectors
     judge: Judge
     table: IntArray
     """The weight for every score there can be."""
 
     @classmethod
     def standardised(
-        cls, vectors: Vectors, judge: Judge, drawn: Sequence[Codes], classes: int, *, sharpness: float = 1.0
+        cls, vectors: RecordVectors, judge: Judge, drawn: Sequence[Codes], classes: int, *, sharpness: float = 1.0
     ) -> Weights | None:
         """Weights around what is usual among `drawn` synthetic records; None where all of them score alike."""
         scores = bald(judge.votes(vectors(drawn)))
@@ -40,7 +40,7 @@ class Weights:
         return cls(vectors, judge, _sigmoid(np.asarray(sharpness * (every - middle) / spread, dtype=np.float64)))
 
     @classmethod
-    def bare(cls, vectors: Vectors, judge: Judge, classes: int) -> Weights:
+    def bare(cls, vectors: RecordVectors, judge: Judge, classes: int) -> Weights:
         """The paper's own form, sigmoid(A): hardly more than a half anywhere. For comparison."""
         return cls(vectors, judge, _sigmoid(np.arange(most_bald(classes) + 1) / UNIT))
 

@@ -15,7 +15,7 @@ from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.intervals import Estimate
 from kagemusha.attacks.synthesis.protocol import Maker
-from kagemusha.attacks.table import Doubles, Table, World
+from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.attacks.targets import Mahalanobis
 from kagemusha.errors import UsageError
 from kagemusha.progress import Progress, silent
@@ -51,7 +51,7 @@ class AttributeRisk:
 
 def attribute_risk(
     maker: Maker,
-    table: Table,
+    table: GameTable,
     secret: str,
     *,
     trainings: int = 20,
@@ -90,7 +90,7 @@ def attribute_risk(
     return AttributeRisk(secret, _interval(found[:, 1]), _interval(found[:, 0]), _interval(gap))
 
 
-def vote(doubles: Doubles, known: Codes, lens: Lens, axis: int, nearest: int = NEAREST) -> IntArray:
+def vote(doubles: PlayedDoubles, known: Codes, lens: Lens, axis: int, nearest: int = NEAREST) -> IntArray:
     """The commonest secret among the nearest doubles of each target."""
     if doubles.codes is None:
         raise UsageError("attribute inference needs doubles with codes")

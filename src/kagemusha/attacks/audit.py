@@ -17,7 +17,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.risk import Proved, proved
 from kagemusha.attacks.scratch import scratch_release
-from kagemusha.attacks.shoulder import Finding, Shoulder, Spent
+from kagemusha.attacks.shoulder import DiscoveryShoulder, Shoulder, Spent
 from kagemusha.attacks.worst_case import crowd, worst_case
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_rho
@@ -164,7 +164,7 @@ def _open(make: Callable[[], Synthesizer], budget: Budget, share: float) -> Play
     def play(synthesizer: Synthesizer, side: int, seed: list[int]) -> Shoulder:
         rng = np.random.default_rng(seed)
         with scratch_release(synthesizer, left_open, budget, rng, delta_share=delta_share(left_open)) as release:
-            shoulder = Finding(release, (worlds[0], worlds[1]))
+            shoulder = DiscoveryShoulder(release, (worlds[0], worlds[1]))
             finder = Finder(worlds[side], release, observer=shoulder)
             with suppress(Spent):
                 closed = close_schema(finder, share)

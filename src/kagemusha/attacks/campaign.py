@@ -20,7 +20,7 @@ from kagemusha.attacks.report import Attacked
 from kagemusha.attacks.runner import run
 from kagemusha.attacks.synthesis.method import Method
 from kagemusha.attacks.synthesis.protocol import Maker
-from kagemusha.attacks.table import Table
+from kagemusha.attacks.table import GameTable
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.attacks.threat import PAPER, Threat
 from kagemusha.attacks.verdict import findings, verdict
@@ -48,7 +48,7 @@ class Campaign:
     secrets: Sequence[str] = ()
     seed: int = 0
 
-    def chosen(self, table: Table) -> list[Target]:
+    def chosen(self, table: GameTable) -> list[Target]:
         """The targets, chosen once for all synthesizers."""
         found = []
         for i, kind in enumerate(self.targets):
@@ -66,7 +66,7 @@ class Campaign:
     def against(
         self,
         maker: Maker,
-        table: Table,
+        table: GameTable,
         *,
         folder: Path | None = None,
         jobs: int = 1,

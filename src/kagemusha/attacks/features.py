@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray
-from kagemusha.attacks.table import Doubles, SameTable, Table
+from kagemusha.attacks.table import GameTable, PlayedDoubles, SameTable
 from kagemusha.errors import UsageError
 from kagemusha.schema import Modelled
 
@@ -58,7 +58,7 @@ class Space:
 class Lens:
     """A space fitted to a table: how many coordinates each column has, and what is scaled by how much."""
 
-    def __init__(self, space: Space, table: Table) -> None:
+    def __init__(self, space: Space, table: GameTable) -> None:
         unknown = [name for name in space.without if name not in table.schema.domain]
         if unknown:
             raise UsageError(f"no column named {unknown[0]!r}; columns are {', '.join(table.schema.domain.names)}")
@@ -70,7 +70,7 @@ class Lens:
         if not self.axes:
             raise UsageError("a space without columns has no distances")
         self._plain = plain
-        self._moments: WeakKeyDictionary[Doubles, tuple[FloatArray, FloatArray]] = WeakKeyDictionary()
+        self._moments: WeakKeyDictionary[PlayedDoubles, tuple[FloatArray, FloatArray]] = WeakKeyDictionary()
         shift, scale = [], []
         for i in self.axes:
             counts = np.bincount(table.codes[:, i], minlength=len(plain[i])).astype(np.float64)
@@ -94,7 +94,7 @@ class Lens:
             at = end
         return found
 
-    def features(self, doubles: Doubles) -> FloatArray:
+    def features(self, doubles: PlayedDoubles) -> FloatArray:
         """The rows as points."""
         if doubles.codes is not None:
             return self.of_codes(doubles.codes)
@@ -103,7 +103,7 @@ class Lens:
         values = self._expanded(doubles)
         return np.asarray((values - self._shift) / self._scale)
 
-    def moments(self, doubles: Doubles) -> tuple[FloatArray, FloatArray]:
+    def moments(self, doubles: PlayedDoubles) -> tuple[FloatArray, FloatArray]:
         """Mean and covariance of the rows, worked out once for all targets and statistics that ask."""
         found = self._moments.get(doubles)
         if found is None:
@@ -119,7 +119,7 @@ class Lens:
             at += table.shape[1]
         return points
 
-    def distances(self, doubles: Doubles, target: Codes) -> FloatArray:
+    def distances(self, doubles: PlayedDoubles, target: Codes) -> FloatArray:
         """Squared Euclidean distance of every row from one row of codes, looked up where rows are codes."""
         if doubles.codes is None:
             gap = self.features(doubles) - self.of_codes(target[None, :])
@@ -135,7 +135,7 @@ class Lens:
                 total += np.einsum("ij,ij->i", gap, gap)[codes]
         return total
 
-    def _expanded(self, doubles: Doubles) -> FloatArray:
+    def _expanded(self, doubles: PlayedDoubles) -> FloatArray:
         values, own = doubles.values, self.space.expansion
         assert values is not None
         if doubles.expansion == own:

@@ -24,7 +24,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import Space
 from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, Inference, References, Scene, Statistic
 from kagemusha.attacks.synthesis.protocol import Maker
-from kagemusha.attacks.table import Table, World, WorldKey
+from kagemusha.attacks.table import GameTable, World, WorldKey
 from kagemusha.attacks.targets import Mahalanobis, Target
 from kagemusha.attacks.threat import PAPER, Threat
 from kagemusha.errors import UsageError
@@ -75,7 +75,7 @@ class Game:
 
     def __init__(
         self,
-        data: Table,
+        data: GameTable,
         target: Target | Sequence[Target],
         synthesizer: Maker,
         inference: Inference | Sequence[Inference],
@@ -173,7 +173,7 @@ class Game:
     def _stranger(self, unit: Unit, fitting: np.random.Generator, drawing: np.random.Generator) -> Numbers:
         """A shadow run for another target, on half of the table: both sides of a number share half and target."""
         common = np.random.default_rng([self.seed, 3, unit.number])
-        half = Table(
+        half = GameTable(
             self.table.schema, self.table.codes[np.sort(common.permutation(self.table.rows)[: self.table.rows // 2])]
         )
         outlying = np.argsort(-_distances(self))[: max(1, self.table.rows // 100)]

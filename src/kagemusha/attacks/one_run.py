@@ -17,7 +17,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.attacks.features import Lens, Space
 from kagemusha.attacks.synthesis.protocol import Maker
-from kagemusha.attacks.table import Doubles, Table, World
+from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.attacks.targets import Mahalanobis, ascend
 from kagemusha.errors import UsageError
 
@@ -77,7 +77,7 @@ class OneRun:
 
 def audit_one_run(
     maker: Maker,
-    table: Table,
+    table: GameTable,
     *,
     canaries: int = 200,
     share: float = 0.5,
@@ -110,10 +110,10 @@ def audit_one_run(
     return OneRun(canaries, 2 * each, correct, bound, delta, risk)
 
 
-def nearness(doubles: Doubles, table: Table, rows: IntArray, space: Space) -> FloatArray:
+def nearness(doubles: PlayedDoubles, table: GameTable, rows: IntArray, space: Space) -> FloatArray:
     """How near doubles come to each row, in units of how near real people do, turned round: high says "was there"."""
     lens = Lens(space, table)
-    real = Doubles(codes=table.codes)
+    real = PlayedDoubles(codes=table.codes)
     found = np.empty(len(rows))
     for i, row in enumerate(rows):
         near, usual = (math.sqrt(float(lens.distances(d, row).min())) for d in (doubles, real))

@@ -15,7 +15,7 @@ from kagemusha.attacks.inference.registry import PAPER
 from kagemusha.attacks.intervals import RATES, Estimate
 from kagemusha.attacks.pictures import bars, curve_picture, roc_picture
 from kagemusha.attacks.runner import INTERNAL
-from kagemusha.attacks.table import Table
+from kagemusha.attacks.table import GameTable
 from kagemusha.attacks.targets import Mahalanobis
 from kagemusha.attacks.verdict import Finding, Verdict, most_accuracy
 from kagemusha.files import write_whole
@@ -155,7 +155,7 @@ def _curve(found: Sequence[Finding]) -> dict[str, Any] | None:
     return {"kind": kind, "picture": curve_picture(counts, lines), "names": [name for name, _ in lines]}
 
 
-def _exposed(table: Table) -> list[dict[str, Any]]:
+def _exposed(table: GameTable) -> list[dict[str, Any]]:
     """The rows farthest from all others, with the columns that set them apart.
 
     Row numbers and names only, no values.

@@ -18,11 +18,11 @@ from kagemusha.neural.draws import draws_of
 from kagemusha.privacy.events import ExponentialEvent, GaussianEvent, GenerationEvent, LaplaceEvent, ThresholdEvent
 from kagemusha.privacy.generation.rows import LATTICE_BITS
 from kagemusha.queries.query import Choice, Query
-from kagemusha.release.clipping import LATTICE
+from kagemusha.release.clipping import CLIP_LATTICE
 from kagemusha.release.curator import Observer, summed
 from kagemusha.release.release import Release
 from kagemusha.release.rows import cliques_of, secret_of
-from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, gradient_sum
+from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedule, gradient_sum
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.features import Features, features_of
@@ -90,14 +90,14 @@ class Shoulder(Observer):
         self.loss += log_density(rows, *inside) - log_density(rows, *without)
         self.measured += 0.0 if event.noise else 2 * len(rows) * divergence(inside, without)
 
-    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
+    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: PersonRows, step: Step) -> None:
         """The loss of a step for an attacker who knows the parameters and everybody else's draws.
 
         With the person, the sum is that of the others with probability 1 − rate, and has the person's gradient g
         besides with probability rate; without, it is that of the others: L = log(1 − rate + rate·exp((2x·g −
         ‖g‖²)/2s²)).
         """
-        with_person = Rows(self.worlds[1])
+        with_person = PersonRows(self.worlds[1])
         person = with_person.persons - 1
         others = step.sampled[step.sampled != person]
         # the person comes last, so that everybody else has the same draws with them and without
@@ -106,7 +106,7 @@ class Shoulder(Observer):
             for sampled in (others, np.append(others, person))
         )
         own, apart = (inside - without).astype(float), (step.noisy - without).astype(float)
-        scale = schedule.noise * LATTICE
+        scale = schedule.noise * CLIP_LATTICE
         exponent = (2 * float(apart @ own) - float(own @ own)) / (2 * scale**2)
         self.loss += float(np.logaddexp(np.log1p(-schedule.rate), np.log(schedule.rate) + exponent))
 
@@ -115,7 +115,7 @@ class Shoulder(Observer):
             raise Spent
 
 
-class Finding(Shoulder):
+class DiscoveryShoulder(Shoulder):
     """The same while categories are still being found.
 
     Worlds are open tables until the release has closed the schema.

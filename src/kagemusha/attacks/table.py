@@ -20,7 +20,7 @@ from kagemusha.sources.protocol import Source
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class GameTable:
     """Rows as codes, one column per modelled column of the schema."""
 
     schema: Schema
@@ -33,7 +33,7 @@ class Table:
             raise DataError("a game needs a table of at least two rows")
 
     @classmethod
-    def of(cls, source: Source) -> Table:
+    def of(cls, source: Source) -> GameTable:
         """The rows of a source, read without a charge: whatever is made of them is INTERNAL."""
         columns, _ = source.records()
         return cls(source.schema, np.column_stack(columns).astype(np.int32))
@@ -66,7 +66,7 @@ class Table:
 class World:
     """A table with some rows taken away and some added."""
 
-    table: Table
+    table: GameTable
     minus: tuple[int, ...] = ()
     plus: tuple[tuple[int, ...], ...] = ()
 
@@ -97,7 +97,7 @@ class World:
         added = np.array(self.plus, dtype=np.int64).reshape(-1, width)
         return Neighbour(self.table.source, np.array(self.minus, dtype=np.int64), added)
 
-    def over(self, table: Table, coarse: Coarse | None = None) -> World:
+    def over(self, table: GameTable, coarse: Coarse | None = None) -> World:
         """The same rows of a table with the same rows in other codes."""
         plus = self.plus
         if coarse is not None and plus:
@@ -111,7 +111,7 @@ WorldKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 class SameTable:
     """A table as a key: what is worked out once in a process is found again for the same table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: GameTable) -> None:
         self.table = table
 
     def __eq__(self, other: object) -> bool:
@@ -164,7 +164,7 @@ class Coarse:
 
 
 @dataclass(frozen=True, eq=False)
-class Doubles:
+class PlayedDoubles:
     """A synthetic table as the adversary sees it.
 
     Codes, or the raw numbers of a generator that never made codes of them.
@@ -182,8 +182,8 @@ class Doubles:
         return 0 if held is None else len(held)
 
 
-def read_table(table: object, schema: Schema) -> Table:
+def read_table(table: object, schema: Schema) -> GameTable:
     """A file or frame as a table to play over."""
     from kagemusha.sources import open_source
 
-    return Table.of(open_source(table, schema))
+    return GameTable.of(open_source(table, schema))

@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.attacks.features import Lens, Space
-from kagemusha.attacks.table import Table, World
+from kagemusha.attacks.table import GameTable, World
 from kagemusha.errors import UsageError
 
 KINDS = ("random", "selective", "adaptive", "blind")
@@ -45,7 +45,7 @@ class Target:
         """One row of codes each."""
         return np.array(self.rows, dtype=np.int64)
 
-    def worlds(self, table: Table) -> tuple[World, World]:
+    def worlds(self, table: GameTable) -> tuple[World, World]:
         """Without the target, and with it."""
         if self.members:
             return World(table, minus=self.members), World(table)
@@ -55,7 +55,7 @@ class Target:
 class Mahalanobis:
     """The distance from a table's middle, in units of how the table is spread."""
 
-    def __init__(self, table: Table, space: Space | None = None) -> None:
+    def __init__(self, table: GameTable, space: Space | None = None) -> None:
         # coordinates of variance one: numbers of very different size would drown the small ones in rounding errors
         chosen = space or Space("onehot")
         self.lens = Lens(Space(chosen.expansion, "sd", chosen.without), table)
@@ -80,7 +80,9 @@ class Mahalanobis:
         return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->i", gap @ self.inverse, gap), 0.0)))
 
 
-def choose(kind: str, table: Table, *, count: int = 1, space: Space | None = None, rng: np.random.Generator) -> Target:
+def choose(
+    kind: str, table: GameTable, *, count: int = 1, space: Space | None = None, rng: np.random.Generator
+) -> Target:
     """The target of a kind: `count` rows at once are hidden or shown together.
 
     `random`, `selective` and `adaptive` see the table first; `blind` knows the declared domain alone.
@@ -104,7 +106,7 @@ def choose(kind: str, table: Table, *, count: int = 1, space: Space | None = Non
     return Target(kind, _as_rows(found), distance=float(measure.of_codes(found[0])[0]))
 
 
-def _members(kind: str, table: Table, rows: IntArray, distance: float) -> Target:
+def _members(kind: str, table: GameTable, rows: IntArray, distance: float) -> Target:
     at = np.asarray(rows, dtype=np.int64)
     return Target(kind, _as_rows(table.codes[at]), tuple(int(i) for i in at), distance)
 
@@ -113,7 +115,7 @@ def _as_rows(codes: Codes) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(v) for v in row) for row in np.atleast_2d(codes))
 
 
-def _blind(table: Table, count: int, rng: np.random.Generator) -> IntArray:
+def _blind(table: GameTable, count: int, rng: np.random.Generator) -> IntArray:
     """Corners of the declared domain: every number at a bound, every label equally likely."""
     found: list[list[int]] = []
     for _ in range(count):
@@ -121,7 +123,7 @@ def _blind(table: Table, count: int, rng: np.random.Generator) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def _corners(table: Table) -> list[IntArray]:
+def _corners(table: GameTable) -> list[IntArray]:
     """For every column the codes that a corner may have: all labels, and the two bounds of a number."""
     return [
         np.unique(np.array([0, column.n_values - 1])) if column.axis is not None else np.arange(column.size)
@@ -129,7 +131,7 @@ def _corners(table: Table) -> list[IntArray]:
     ]
 
 
-def ascend(measure: Mahalanobis, table: Table, *, count: int, rng: np.random.Generator) -> IntArray:
+def ascend(measure: Mahalanobis, table: GameTable, *, count: int, rng: np.random.Generator) -> IntArray:
     """The `count` points of the domain farthest from the table's middle, no two with the same categories.
 
     From each start one column after the other takes the code that leads farthest, until none does. Every point met on
@@ -173,7 +175,7 @@ def ascend(measure: Mahalanobis, table: Table, *, count: int, rng: np.random.Gen
     return np.array([row for _, row in ranked[:count]], dtype=np.int64)
 
 
-def exposure(table: Table, space: Space | None = None) -> FloatArray:
+def exposure(table: GameTable, space: Space | None = None) -> FloatArray:
     """The rank of every row by how far it lies from the others, from 0 (most exposed) to 1. INTERNAL."""
     distances = Mahalanobis(table, space).of_rows()
     ranks = np.empty(len(distances))

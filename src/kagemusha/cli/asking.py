@@ -54,7 +54,7 @@ class Payment:
 
 
 @dataclass(frozen=True, eq=False)
-class Paid(Generic[Released]):
+class PaidAnswer(Generic[Released]):
     """An answer, and where it was paid for."""
 
     answer: Released
@@ -97,7 +97,7 @@ class Paid(Generic[Released]):
 
 def ask(
     data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
-) -> Paid[Released]:
+) -> PaidAnswer[Released]:
     """The answer of a question, paid for in the ledger first."""
     from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
     from kagemusha.making.order import find_cap, require_cap_fits, settle_cap
@@ -120,7 +120,7 @@ def ask(
     found = answered(
         source, query, budget, declared=declared, ledger=book, dataset=name, policy=payment.policy, key=payment.key
     )
-    return Paid(found.answer, found.certificate, where, find_cap(book, name, payment.policy))
+    return PaidAnswer(found.answer, found.certificate, where, find_cap(book, name, payment.policy))
 
 
 def require_free(path: Path | None) -> None:

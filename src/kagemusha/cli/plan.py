@@ -186,7 +186,7 @@ def _solve(
 
     from kagemusha.evaluation.tables import read_table
     from kagemusha.models.model import load_model
-    from kagemusha.planning.wanted import MOST_ROWS, STAND_INS, made_up, pairs_of, solve_epsilon
+    from kagemusha.planning.wanted import STAND_IN_ROWS, STAND_INS, made_up, pairs_of, solve_epsilon
     from kagemusha.planning.wanted import like as like_model
     from kagemusha.quality.projectable import CodedTable, same_columns
 
@@ -201,11 +201,11 @@ def _solve(
     with progress_bar(quiet=quiet) as progress:
         progress("making a stand-in", 0.0)
         if like is None:
-            codes = [made_up(schema, min(rows or 0, MOST_ROWS), rng=rng) for _ in range(STAND_INS)]
+            codes = [made_up(schema, min(rows or 0, STAND_IN_ROWS), rng=rng) for _ in range(STAND_INS)]
         elif like.suffix == ".kage":
             model = load_model(like)
             same_columns(model, CodedTable.of_codes(schema, np.zeros((1, len(schema.domain)), dtype=np.int64)))
-            codes = [like_model(model, min(rows or model.rows, MOST_ROWS), rng=rng) for _ in range(STAND_INS)]
+            codes = [like_model(model, min(rows or model.rows, STAND_IN_ROWS), rng=rng) for _ in range(STAND_INS)]
         else:
             table = read_table(like, schema).sampled(rows, rng)
             codes = [np.stack(table.columns, axis=1).astype(np.int64)]

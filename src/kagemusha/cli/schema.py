@@ -82,7 +82,7 @@ def check(
     from kagemusha.rules.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
     from kagemusha.schema.laws import in_force
-    from kagemusha.schema.lint import DERIVED, NOT_DECLARED, OPEN, TAKEN, Finding
+    from kagemusha.schema.lint import DERIVED, NOT_DECLARED, OPEN, TAKEN, Remark
     from kagemusha.schema.lint import check as look
 
     if data is None and any(given is not None for given in (epsilon, table, cap)):
@@ -94,7 +94,7 @@ def check(
         require_consistent(declared)
         for column, values in dead_codes(declared).items():
             named = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
-            findings.append(Finding(column, "warning", f"the rules leave no row to {named}"))
+            findings.append(Remark(column, "warning", f"the rules leave no row to {named}"))
     if not as_json:
         said = ""
         for finding in findings:

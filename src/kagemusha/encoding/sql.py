@@ -23,7 +23,7 @@ DUCK = DuckDialect()
 
 
 @dataclass(frozen=True)
-class Query:
+class CodesQuery:
     """Statements to run first, a query over the raw table, and what makes codes of its batches."""
 
     columns: tuple[Modelled, ...]
@@ -63,7 +63,7 @@ WHOSE = "w"
 """The column of a query's answer that says whose a row is."""
 
 
-def codes_query(fields: Iterable[tuple[Modelled, Stored, str]], whose: tuple[Stored, str] | None = None) -> Query:
+def codes_query(fields: Iterable[tuple[Modelled, Stored, str]], whose: tuple[Stored, str] | None = None) -> CodesQuery:
     """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values.
 
     With `whose` the plain values of one more column come along, in the same scan: who each row belongs to.
@@ -90,4 +90,4 @@ def codes_query(fields: Iterable[tuple[Modelled, Stored, str]], whose: tuple[Sto
         levels[1].append(WHOSE)
         levels[2].append(WHOSE)
     setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, words))})" for name, words in types.items())
-    return Query(tuple(columns), setup, tuple(", ".join(level) for level in levels))
+    return CodesQuery(tuple(columns), setup, tuple(", ".join(level) for level in levels))

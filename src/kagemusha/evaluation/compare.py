@@ -39,7 +39,7 @@ Listener = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparisonCell:
     """One simulated fit."""
 
     method: str
@@ -77,9 +77,9 @@ class Comparison:
         if self.repeat < 1:
             raise UsageError(f"repeat must be at least 1, got {self.repeat}")
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[ComparisonCell]:
         """All cells; a first look at everything comes before the second repetition of anything."""
-        return [Cell(m, e, r) for r in range(self.repeat) for e in self.epsilons for m in self.methods]
+        return [ComparisonCell(m, e, r) for r in range(self.repeat) for e in self.epsilons for m in self.methods]
 
     def stamp(self, schema: Schema, table: str) -> str:
         """What the files of two runs must share to belong together; methods, ε and repetitions may be added later."""
@@ -92,7 +92,7 @@ class Comparison:
 class Result:
     """What a cell measured; `error` says why there is nothing."""
 
-    cell: Cell
+    cell: ComparisonCell
     scores: dict[str, float]
     seconds: float
     error: str = ""
@@ -151,7 +151,7 @@ class Place:
 
 
 def _run_all(
-    comparison: Comparison, table: Any, schema: Schema, where: Place, cells: Sequence[Cell]
+    comparison: Comparison, table: Any, schema: Schema, where: Place, cells: Sequence[ComparisonCell]
 ) -> Iterator[Result]:
     if where.scheduler is not None:
         yield from map(where.keep, _on_cluster(comparison, table, schema, cells, where.scheduler))
@@ -167,7 +167,7 @@ def _run_all(
 
 
 def _on_cluster(
-    comparison: Comparison, table: Any, schema: Schema, cells: Sequence[Cell], scheduler: str
+    comparison: Comparison, table: Any, schema: Schema, cells: Sequence[ComparisonCell], scheduler: str
 ) -> Iterator[Result]:
     """The workers of a dask scheduler.
 
@@ -182,12 +182,12 @@ def _on_cluster(
     return on_cluster(scheduler, partial(_outcome_of, comparison), (codes, real), cells, kept="finished fits")
 
 
-def _run(comparison: Comparison, table: Any, schema: Schema, where: Place, cell: Cell) -> Result:
+def _run(comparison: Comparison, table: Any, schema: Schema, where: Place, cell: ComparisonCell) -> Result:
     """Fit, sample, measure, write: one cell, whole or not at all."""
     return where.keep(_outcome_of(comparison, _opened(table, schema), cell))
 
 
-def _outcome_of(comparison: Comparison, opened: tuple[Source, CodedTable], cell: Cell) -> Result:
+def _outcome_of(comparison: Comparison, opened: tuple[Source, CodedTable], cell: ComparisonCell) -> Result:
     begun = time.perf_counter()
     try:
         scores, error = _measure(comparison, *opened, cell), ""
@@ -196,7 +196,7 @@ def _outcome_of(comparison: Comparison, opened: tuple[Source, CodedTable], cell:
     return Result(cell, scores, time.perf_counter() - begun, error)
 
 
-def _measure(comparison: Comparison, source: Source, real: CodedTable, cell: Cell) -> dict[str, float]:
+def _measure(comparison: Comparison, source: Source, real: CodedTable, cell: ComparisonCell) -> dict[str, float]:
     seed = int.from_bytes(hashlib.sha256(f"{comparison.seed} {cell}".encode()).digest()[:4])
     budget = replace(comparison.budget, epsilon=cell.epsilon)
     begun = time.perf_counter()
@@ -230,11 +230,11 @@ def _opened_file(path: str, digest: str, document: str) -> tuple[Source, CodedTa
     return source, read_table(source, schema)
 
 
-def _path(folder: Path, cell: Cell) -> Path:
+def _path(folder: Path, cell: ComparisonCell) -> Path:
     return folder / "cells" / f"{cell.name}.json"
 
 
-def _read(folder: Path, cell: Cell, stamp: str) -> Result | None:
+def _read(folder: Path, cell: ComparisonCell, stamp: str) -> Result | None:
     """A finished cell; one that failed, or that was damaged, is run again."""
     path = _path(folder, cell)
     if not path.exists():

@@ -14,7 +14,7 @@ from kagemusha.evaluation.raw_columns import day, kolmogorov_smirnov, number, qu
 
 MOST_LABELS, LEAST_PEOPLE = 30, 50
 MOST_PAIRS = 400
-MOST_ROWS = 50_000
+CONDITIONAL_ROWS = 50_000
 WORST, OF_ONE_COLUMN = 10, 3
 
 
@@ -46,7 +46,7 @@ class Conditionals:
 
 def compare_conditionals(real: RawTable, synthetic: RawTable, *, rng: np.random.Generator) -> Conditionals:
     """Every column given every label column with few labels, in groups of at least 50 people."""
-    real, synthetic = real.sampled(MOST_ROWS, rng), synthetic.sampled(MOST_ROWS, rng)
+    real, synthetic = real.sampled(CONDITIONAL_ROWS, rng), synthetic.sampled(CONDITIONAL_ROWS, rng)
     found: list[Conditional] = []
     pairs = 0
     for given in real.of_kind("label"):

@@ -17,7 +17,7 @@ from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable, same_columns
 
 FOLDS = 3
-MOST_ROWS = 20_000
+DISCRIMINATOR_ROWS = 20_000
 NAMED = 6
 """Telling features that are named."""
 
@@ -61,7 +61,11 @@ class Discriminator:
 
 
 def discriminate(
-    real: CodedTable, synthetic: CodedTable, *, max_rows: int = MOST_ROWS, rng: np.random.Generator | None = None
+    real: CodedTable,
+    synthetic: CodedTable,
+    *,
+    max_rows: int = DISCRIMINATOR_ROWS,
+    rng: np.random.Generator | None = None,
 ) -> Discriminator | None:
     """Gradient boosting on codes, for tables that are codes alone. None: too few rows to tell."""
     same_columns(real, synthetic)
@@ -76,7 +80,7 @@ def discriminate(
 
 
 def discriminate_raw(
-    real: RawTable, synthetic: RawTable, *, max_rows: int = MOST_ROWS, rng: np.random.Generator | None = None
+    real: RawTable, synthetic: RawTable, *, max_rows: int = DISCRIMINATOR_ROWS, rng: np.random.Generator | None = None
 ) -> Discriminator | None:
     """Gradient boosting on values and what follows from them, with the features it tells them by."""
     rng = rng or np.random.default_rng(0)

@@ -15,7 +15,7 @@ from kagemusha.quality.projectable import CodedTable, in_batches
 from kagemusha.quality.released import right_from
 from kagemusha.schema import Clique
 
-MOST_CELLS = 2**18
+COMPARED_CELLS = 2**18
 """Pairs with more cells are not looked at group by group."""
 
 WORST = 12
@@ -55,7 +55,7 @@ class Groups:
 def compare_groups(real: CodedTable, synthetic: CodedTable, cliques: Sequence[Clique]) -> Groups:
     """Every combination of two codes, counted on both sides."""
     scale = real.rows / synthetic.rows
-    looked_at = [clique for clique in cliques if real.domain.cells(clique) <= MOST_CELLS]
+    looked_at = [clique for clique in cliques if real.domain.cells(clique) <= COMPARED_CELLS]
     worst: list[tuple[float, SmallGroup]] = []
     sizes, held = [], []
     empty: tuple[Clique, float] | None = None

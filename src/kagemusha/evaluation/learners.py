@@ -21,7 +21,7 @@ IN_WORDS = {
 }
 """For regression, `logistic` is a linear (ridge) regression."""
 
-MOST_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000, "xgboost": 50_000}
+LEARNER_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000, "xgboost": 50_000}
 """Training rows an algorithm gets by default: the time of these grows faster than the rows, or slowly enough
 to be the whole wait."""
 

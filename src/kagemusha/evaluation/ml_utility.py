@@ -13,7 +13,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.evaluation.distances import positions
 from kagemusha.evaluation.features import design_matrix, has_labels, known_target
-from kagemusha.evaluation.learners import MOST_ROWS, NAMES, classifier, regressor, training_rows
+from kagemusha.evaluation.learners import LEARNER_ROWS, NAMES, classifier, regressor, training_rows
 from kagemusha.extras import need
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
 
@@ -80,7 +80,7 @@ def classify(
     target: str,
     *,
     models: Sequence[str] = NAMES,
-    rows: Mapping[str, int | None] = MOST_ROWS,
+    rows: Mapping[str, int | None] = LEARNER_ROWS,
     seed: int = 0,
 ) -> dict[str, Scores]:
     """Accuracy, AUROC and AUPRC on `test` of each model trained on `train`.
@@ -115,7 +115,7 @@ def regress(
     target: str,
     *,
     models: Sequence[str] = NAMES,
-    rows: Mapping[str, int | None] = MOST_ROWS,
+    rows: Mapping[str, int | None] = LEARNER_ROWS,
     seed: int = 0,
 ) -> dict[str, Scores]:
     """R², mean absolute and root mean squared error on `test` of each model trained on `train`."""

@@ -15,7 +15,7 @@ from kagemusha.schema import Clique, Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class CountQuery:
     """How many records fulfil a condition; `parts` are weights over disjoint cliques that multiply."""
 
     text: str
@@ -37,12 +37,12 @@ class Query:
         return float(weighted) / total if total > 0 else 0.0
 
 
-def query(where: str, schema: Schema) -> Query:
+def query(where: str, schema: Schema) -> CountQuery:
     """The query for a condition such as "age > 60 and sex = 'F'"; values are taken as uniform within bins."""
-    return Query(where, [(group.clique, group.weights()) for group in read_where(where, schema)])
+    return CountQuery(where, [(group.clique, group.weights()) for group in read_where(where, schema)])
 
 
-def random_queries(schema: Schema, count: int, *, columns: int = 2, rng: np.random.Generator) -> list[Query]:
+def random_queries(schema: Schema, count: int, *, columns: int = 2, rng: np.random.Generator) -> list[CountQuery]:
     """Conditions on random columns: a random range of a number, a random half of the labels."""
     modelled = schema.modelled
     width = min(columns, len(modelled))
@@ -58,7 +58,7 @@ def random_queries(schema: Schema, count: int, *, columns: int = 2, rng: np.rand
                 low, high = np.sort(rng.integers(0, column.size, 2))
                 inside[low : high + 1] = 1
             parts.append(((column.name,), inside))
-        queries.append(Query(" and ".join(f"{c[0]} in a random set" for c, _ in parts), parts))
+        queries.append(CountQuery(" and ".join(f"{c[0]} in a random set" for c, _ in parts), parts))
     return queries
 
 
@@ -92,7 +92,7 @@ class QueryErrors:
         return float(np.quantile([a.error for a in self.answers], level)) if self.answers else 0.0
 
 
-def compare_queries(real: Projectable, synthetic: Projectable, queries: Sequence[Query]) -> QueryErrors:
+def compare_queries(real: Projectable, synthetic: Projectable, queries: Sequence[CountQuery]) -> QueryErrors:
     """Every query's answer on both sides."""
     same_columns(real, synthetic)
     cliques = list(dict.fromkeys(query.clique for query in queries))

@@ -23,7 +23,7 @@ from kagemusha.schema import Modelled, Schema
 from kagemusha.sources import Source
 from kagemusha.sources.rawfile import open_file
 
-MOST_ROWS = 500_000
+RAW_ROWS = 500_000
 """Rows of each side that are looked at value by value; of longer tables, so many at random."""
 
 
@@ -80,7 +80,7 @@ class RawTable:
         return RawTable({name: column.take(rows) for name, column in self.columns.items()}, most, self.of)
 
 
-def read_raw(table: Any, schema: Schema, *, rng: np.random.Generator, most: int = MOST_ROWS) -> RawTable | None:
+def read_raw(table: Any, schema: Schema, *, rng: np.random.Generator, most: int = RAW_ROWS) -> RawTable | None:
     """The values of a file or a frame; None for what holds codes alone."""
     if isinstance(table, CodedTable | np.ndarray | Source) or holds_pictures(table):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.evaluation.kway import KwayErrors, l1_errors
-from kagemusha.evaluation.queries import Query, QueryErrors, compare_queries
+from kagemusha.evaluation.queries import CountQuery, QueryErrors, compare_queries
 from kagemusha.evaluation.raw import read_raw
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.schema import Clique, Domain, Schema
@@ -21,7 +21,7 @@ from kagemusha.schema import Clique, Domain, Schema
 MOST_PAIRS = 300
 """Pairs that are counted by weight: each takes a pass over the rows of both sides."""
 
-MOST_CELLS = 2**20
+WEIGHTED_CELLS = 2**20
 """Pairs with more cells are not counted by weight."""
 
 MOST_LABELS = 60
@@ -134,7 +134,7 @@ def compare_weighted(
     sides: tuple[Any, Any],
     tables: tuple[CodedTable, CodedTable],
     pairs: Sequence[Clique],
-    queries: Sequence[Query],
+    queries: Sequence[CountQuery],
     *,
     rng: np.random.Generator,
 ) -> Weighted | None:
@@ -147,7 +147,7 @@ def compare_weighted(
         WeightedTable(table, weights_of(side, table, rng=rng)) for side, table in zip(sides, tables, strict=True)
     )
     columns: list[Clique] = [(other,) for other in schema.domain.names if other != name]
-    chosen = [p for p in pairs if name not in p and schema.domain.cells(p) <= MOST_CELLS][:MOST_PAIRS]
+    chosen = [p for p in pairs if name not in p and schema.domain.cells(p) <= WEIGHTED_CELLS][:MOST_PAIRS]
     scale = tables[0].rows / tables[1].rows
     return Weighted(
         column=name,
@@ -158,7 +158,7 @@ def compare_weighted(
         two_way=KwayErrors(2, chosen, l1_errors(people, doubles, chosen), len(chosen)) if chosen else None,
         unweighted=(_mean(*tables, columns), _mean(*tables, chosen) if chosen else None),
         totals=_totals(schema, people, doubles, scale),
-        asked=compare_queries(people, doubles, [q for q in queries if schema.domain.cells(q.clique) <= MOST_CELLS]),
+        asked=compare_queries(people, doubles, [q for q in queries if schema.domain.cells(q.clique) <= WEIGHTED_CELLS]),
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from kagemusha.arrays import IntArray
 from kagemusha.generators.generator import Evidence, Generator
 from kagemusha.generators.markov import TRADED, MarkovGenerator
-from kagemusha.models.model import Condition, Model, checked_rows
+from kagemusha.models.model import Model, Requirement, checked_rows
 from kagemusha.progress import Progress, silent
 
 CODES = 1 << 22
@@ -78,7 +78,7 @@ def _calls(
 
 
 def _table(
-    model: Model, call: Callable[[], IntArray], first: int, condition: Condition, rng: np.random.Generator
+    model: Model, call: Callable[[], IntArray], first: int, condition: Requirement, rng: np.random.Generator
 ) -> Any:
     return model.decoded(call(), condition, rng=rng, like="pyarrow", first=first)
 

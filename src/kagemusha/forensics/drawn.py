@@ -35,7 +35,7 @@ FEWEST = 5.0
 MOST_COLUMNS = 200
 """Columns that are looked at."""
 
-MOST_CELLS = 1 << 24
+DRAWN_CELLS = 1 << 24
 """Cells of the largest junction tree that is asked: a stranger's model must not fill the memory of whoever checks
 it."""
 
@@ -47,7 +47,7 @@ def drawn_check(path: Path, model: Model, *, safe: bool = False) -> Check:
     written = escaped if safe else str
     columns = [c for c in model.schema.modelled if c.comes_back and c.name not in model.schema.formulas][:MOST_COLUMNS]
     asked = model.generator.labels if isinstance(model.generator, ClassGenerator) else model.generator
-    if isinstance(asked, MarkovGenerator) and asked.field.tree.cells > MOST_CELLS:
+    if isinstance(asked, MarkovGenerator) and asked.field.tree.cells > DRAWN_CELLS:
         return Check(WHAT, True, "not compared with the model, which is too large to be asked here", caution=True)
     if not columns:
         return Check(

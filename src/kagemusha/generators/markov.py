@@ -15,12 +15,12 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import DataError, ModelTooLarge
 from kagemusha.generators.generator import Arrays, Evidence, Generator
 from kagemusha.graphical import MarkovField, Measurement, Tables, rounded_tables, sample_refined
-from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
 from kagemusha.graphical.refined_sampling import MOST_TRADES, trade_towards
+from kagemusha.graphical.refined_sampling import TRADED_ROWS as TRADED
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.schema.domain import Clique, Domain
 
-MOST_CELLS = 1 << 26
+CONDITIONED_CELLS = 1 << 26
 """Cells of the tree of a model under a condition: half a gigabyte."""
 
 __all__ = ["TRADED", "MarkovGenerator", "measurements_of"]
@@ -105,7 +105,7 @@ class MarkovGenerator(Generator):
         if not math.isfinite(field.log_partition):
             raise DataError("the model rules out every row, so there is none to draw")
         # a condition may tie columns together that the model holds apart
-        return field.given(where, max_cells=max(MOST_CELLS, field.tree.cells)) if where else field
+        return field.given(where, max_cells=max(CONDITIONED_CELLS, field.tree.cells)) if where else field
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
         """The field's description and potentials."""

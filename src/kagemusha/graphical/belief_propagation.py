@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.graphical.junction_tree import JunctionTree
-from kagemusha.graphical.program import ADD, MULTIPLY, SET, ProgramWriter, Table, fold_plan
+from kagemusha.graphical.program import ADD, MULTIPLY, SET, ProgramTable, ProgramWriter, fold_plan
 from kagemusha.schema.domain import Clique
 
 
@@ -101,9 +101,9 @@ class BeliefPropagation:
     def _write(self, writer: ProgramWriter, hosted: list[list[int]], separator_last: list[bool]) -> None:
         tree = self.tree
         nodes = range(len(tree.cliques))
-        messages: list[Table] = []
-        marginals: list[Table] = []
-        inverses: list[Table] = []
+        messages: list[ProgramTable] = []
+        marginals: list[ProgramTable] = []
+        inverses: list[ProgramTable] = []
         for node in nodes:
             separator = tuple(a for a in self._tables[node].axes if a in tree.separators[node])
             messages.append(writer.table(separator))
@@ -139,7 +139,7 @@ def _layout(tree: JunctionTree, node: int, parent: Clique) -> tuple[Clique, bool
     return tuple(residual + separator if separator_last else separator + residual), separator_last
 
 
-def gather(writer: ProgramWriter, table: Table, parts: list[Table]) -> None:
+def gather(writer: ProgramWriter, table: ProgramTable, parts: list[ProgramTable]) -> None:
     """Table = Σ parts, by way of smaller tables where several parts lack the same axis."""
     direct, groups = fold_plan(writer.domain, table.axes, [p.axes for p in parts])
     sources = [parts[i] for i in direct]
@@ -153,7 +153,7 @@ def gather(writer: ProgramWriter, table: Table, parts: list[Table]) -> None:
         writer.combine(SET if i == 0 else ADD, table, source)
 
 
-def scatter(writer: ProgramWriter, table: Table, parts: list[Table]) -> None:
+def scatter(writer: ProgramWriter, table: ProgramTable, parts: list[ProgramTable]) -> None:
     """Every part = the sums of `table` over the axes it lacks; the mirror image of `gather`."""
     direct, groups = fold_plan(writer.domain, table.axes, [p.axes for p in parts])
     for i in direct:

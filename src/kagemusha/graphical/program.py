@@ -23,7 +23,7 @@ SET, ADD, MULTIPLY, SUM, LOG_SUM_EXP, CLEAR = range(6)
 
 
 @dataclass(frozen=True)
-class Table:
+class ProgramTable:
     """A table inside the buffer: where it starts and which axes it has, outermost first."""
 
     start: int
@@ -52,10 +52,10 @@ class ProgramWriter:
         self.length = 0
         """Cells of the buffer."""
 
-    def table(self, axes: Sequence[str]) -> Table:
+    def table(self, axes: Sequence[str]) -> ProgramTable:
         """A new table over `axes`, in that memory order."""
         cells = self.domain.cells(axes)
-        table = Table(self._free, tuple(axes), cells)
+        table = ProgramTable(self._free, tuple(axes), cells)
         self._free += cells
         self.length = max(self.length, self._free)
         return table
@@ -67,20 +67,22 @@ class ProgramWriter:
         yield
         self._free = before
 
-    def combine(self, op: int, big: Table, small: Table) -> None:
+    def combine(self, op: int, big: ProgramTable, small: ProgramTable) -> None:
         """Set, add to or multiply every cell of `big` by the cell of `small` it projects to."""
         self._walk(op, big, small)
 
-    def sum(self, big: Table, small: Table) -> None:
+    def sum(self, big: ProgramTable, small: ProgramTable) -> None:
         """Overwrite `small` with the sums of `big` over the axes `small` lacks."""
         self._code += (CLEAR, small.start, small.cells)
         self._walk(SUM, big, small)
 
-    def clear(self, table: Table) -> None:
+    def clear(self, table: ProgramTable) -> None:
         """Fill with zeros."""
         self._code += (CLEAR, table.start, table.cells)
 
-    def log_sum_exp(self, table: Table, message: Table, inverse: Table, *, separator_last: bool) -> None:
+    def log_sum_exp(
+        self, table: ProgramTable, message: ProgramTable, inverse: ProgramTable, *, separator_last: bool
+    ) -> None:
         """Exponentiate `table`, shifted for each state of the message's axes; write the log sums and their inverses.
 
         `table` times `inverse` is then the conditional given those axes (zero where nothing is possible).
@@ -94,7 +96,7 @@ class ProgramWriter:
         """The program so far."""
         return np.array(self._code, dtype=np.int64)
 
-    def _walk(self, op: int, big: Table, small: Table) -> None:
+    def _walk(self, op: int, big: ProgramTable, small: ProgramTable) -> None:
         stride_of: dict[str, int] = {}
         stride = 1
         for name in reversed(small.axes):

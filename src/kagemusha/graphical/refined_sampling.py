@@ -27,9 +27,9 @@ from kagemusha.schema.domain import Clique, Domain
 if TYPE_CHECKING:
     from kagemusha.graphical.markov_field import MarkovField
 
-MOST_ROWS = 1 << 18
+TRADED_ROWS = 1 << 18
 """Beyond this many rows sampling adds next to nothing to a model's own error: they are rounded only."""
-MOST_CELLS = 1 << 21
+TRADED_CELLS = 1 << 21
 """Watched tables have at most this many cells in all."""
 MOST_VISITS = 1 << 26
 """Tables watched in one pass over the rows, times rows: well below a second."""
@@ -68,7 +68,7 @@ def sample_refined(
     if pairs:
         trade_towards(model, codes, pairs, rng=rng, columns=columns)
         return _shuffled(codes, rng)
-    if not 1 < rows <= MOST_ROWS or model.total <= 0.0:
+    if not 1 < rows <= TRADED_ROWS or model.total <= 0.0:
         return codes
     names = model.domain.canonical(model.domain.names if columns is None else columns)
     inside: list[Clique] = []
@@ -122,8 +122,8 @@ def trade_towards(
     excess = tables.excess(codes)
     for _ in range(int(np.clip(most // (rows * len(watched)), 1, PASSES))):
         trades = 0
-        for start in range(0, rows, MOST_ROWS):
-            block = codes[start : start + MOST_ROWS]
+        for start in range(0, rows, TRADED_ROWS):
+            block = codes[start : start + TRADED_ROWS]
             spare = sample_rounded(model, len(block), rng=rng)
             trades += exchange(block, spare, 0, EXCHANGE_GAIN, *tables.layout(), excess, tables.weight)
         if trades < 0.02 * rows:
@@ -186,7 +186,7 @@ def _affordable(domain: Domain, cliques: Sequence[Clique], visits: Sequence[int]
     """
     cells = [domain.cells(clique) for clique in cliques]
     chosen = []
-    cells_left, visits_left = MOST_CELLS, MOST_VISITS // rows
+    cells_left, visits_left = TRADED_CELLS, MOST_VISITS // rows
     for i in sorted(range(len(cliques)), key=lambda i: (visits[i], cells[i])):
         if cells[i] <= min(rows, cells_left) and visits[i] <= visits_left:
             chosen.append(i)

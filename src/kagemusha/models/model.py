@@ -30,7 +30,7 @@ from kagemusha.schema.domain import Clique, Domain
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class Requirement:
     """What every row must fulfil: groups of columns with the combinations of codes that are allowed."""
 
     groups: Sequence[Group] = ()
@@ -102,12 +102,12 @@ class Model:
         count = checked_rows(self.rows if rows is None else rows)
         return self._doubles.codes(count, rng=rng or np.random.default_rng(), where=where)
 
-    def condition(self, where: str | None) -> Condition:
+    def condition(self, where: str | None) -> Requirement:
         """What a condition in words asks of rows."""
-        return Condition(read_where(where, self.schema, self._doubles.shapes) if where else [])
+        return Requirement(read_where(where, self.schema, self._doubles.shapes) if where else [])
 
     def decoded(
-        self, codes: IntArray, condition: Condition, *, rng: np.random.Generator, like: Any = None, first: int = 0
+        self, codes: IntArray, condition: Requirement, *, rng: np.random.Generator, like: Any = None, first: int = 0
     ) -> Any:
         """The table of some codes drawn under a condition; `first` is how many rows of it came before.
 

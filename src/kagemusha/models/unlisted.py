@@ -21,7 +21,7 @@ from kagemusha.schema.domain import Clique, Domain
 MOST_PARTNERS = 16
 """Columns among which the one that tells most is looked for."""
 
-MOST_CELLS = 1 << 20
+PARTNER_CELLS = 1 << 20
 """Cells of a pair that is looked at for it."""
 
 
@@ -143,7 +143,7 @@ def _neighbours(generator: Generator, name: str) -> list[str]:
     others: Iterable[str] = (other for other in domain if other != name)
     if isinstance(generator, MarkovGenerator):
         others = _tied(generator, name)
-    small = (other for other in others if domain.cells((name, other)) <= MOST_CELLS)
+    small = (other for other in others if domain.cells((name, other)) <= PARTNER_CELLS)
     return [other for other, _ in zip(small, range(MOST_PARTNERS), strict=False)]
 
 

@@ -52,7 +52,7 @@ class Training:
     decay: float = 1e-6
 
 
-class Generator(nn.Module):
+class GanNetwork(nn.Module):
     """Residual layers: each sees the noise, the wish, and what all layers before it said.
 
     Noise and wish meet every layer, so they are multiplied with all layers' weights at once, and a wish, being one-hot,
@@ -142,7 +142,7 @@ class Game:
         width = blocks[-1].end
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**62)))  # initial weights
-            self.generator = Generator(training.noise, self._conditions, training.hidden, width)
+            self.generator = GanNetwork(training.noise, self._conditions, training.hidden, width)
         self.critic = Critic((width + self._conditions) * training.pack, training.hidden, self._torch)
         betas = (0.5, 0.9)
         self._learn = torch.optim.Adam(

@@ -22,7 +22,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.critic import Critic
 from kagemusha.neural.factors import Factors, Layer
-from kagemusha.neural.gan import Generator, squash
+from kagemusha.neural.gan import GanNetwork, squash
 from kagemusha.neural.inputs import Floats
 from kagemusha.neural.networks import Network
 from kagemusha.neural.optimiser import Adam
@@ -76,7 +76,7 @@ class PrivateGame:
         self.adam = Adam(flat.numpy(), rate, first=FIRST, second=SECOND)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)  # public, like the initial weights of all learners
-            self.generator = Generator(noise, 0, (hidden, hidden), width)
+            self.generator = GanNetwork(noise, 0, (hidden, hidden), width)
         with torch.no_grad():
             self.generator.shift[0, -width:] = torch.from_numpy(start).float()
         # a parameter for wishes is there, and empty

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from kagemusha.folder.stream import CODES, FEWEST
 from kagemusha.graphical.crossing import MOST_WALKED
 from kagemusha.graphical.queries import KEPT_CELLS
-from kagemusha.graphical.refined_sampling import MOST_ROWS as TRADED
 from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
+from kagemusha.graphical.refined_sampling import TRADED_ROWS as TRADED
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
-from kagemusha.quality.expected_error import LARGEST, MOST_CELLS, MOST_PAIRS, MOST_ROWS
+from kagemusha.quality.expected_error import EVIDENCE_CELLS, EVIDENCE_ROWS, LARGEST, MOST_PAIRS
 from kagemusha.release.grid import BINS
 from kagemusha.schema import Domain, Schema
 from kagemusha.sources.file import CELLS, CHUNK, LEAST
@@ -177,7 +177,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
     """Seconds of every part: of cells of the table, of rows and pairs, and of cells of the model."""
     domain, rules = schema.domain, sum(not rule.guess for rule in schema.constraints)
     pairs = math.comb(len(domain), 2)
-    cells, judged = rows * len(domain), min(rows, MOST_ROWS)
+    cells, judged = rows * len(domain), min(rows, EVIDENCE_ROWS)
     widest = _widest(domain)
     across = min(MOST_WALKED / 2, cost.cells * pairs / APART)
     reading = (4e-8 if parquet else 1.2e-7) * cells * (1 + 0.5 * bool(schema.formulas))
@@ -194,7 +194,7 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
         (1e-7 if parquet else 2e-7) * judged * len(domain)
         + 2.5e-8 * judged * pairs
         + PER_PAIR * (min(pairs, MOST_PAIRS) + len(domain))
-        + 5e-8 * min(MOST_CELLS, _all_cells(domain))
+        + 5e-8 * min(EVIDENCE_CELLS, _all_cells(domain))
         + 2.5e-7 * widest
         + 4.5e-8 * across
     )

@@ -42,13 +42,13 @@ APART = 1.2
 STEEPEST, FLATTEST = -1.5, -0.15
 """How fast errors can fall with ε, in logarithms."""
 
-MOST_ROWS = 300_000
+STAND_IN_ROWS = 300_000
 """A stand-in for a longer table has so many rows, and what follows from it is a little too careful."""
 
 NEAR = 0.2
 """Tries whose errors are this far from the wanted one, in logarithms, weigh a quarter of those that hit it."""
 
-MOST_CELLS = 2**22
+STAND_IN_CELLS = 2**22
 KINDS = 5
 
 STAND_INS = 3
@@ -95,7 +95,7 @@ def like(model: Model, rows: int, *, rng: np.random.Generator) -> IntArray:
 def pairs_of(domain: Domain, texts: Sequence[str]) -> list[Clique]:
     """The pairs that texts such as "age,ward" name; all that can be laid out if there are none."""
     if not texts:
-        return [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= MOST_CELLS]
+        return [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= STAND_IN_CELLS]
     found = []
     for text in texts:
         names = tuple(name.strip() for name in text.split(","))

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from kagemusha.errors import UsageError, VerifyError
+from kagemusha.schema.unit import MOST_ROWS
 
 
 class Adjacency(StrEnum):
@@ -32,10 +33,6 @@ class Adjacency(StrEnum):
             return cls(name)
         except ValueError:
             raise UsageError(f"adjacency must be one of {', '.join(cls)}, got {name!r}") from None
-
-
-MOST_ROWS = 1_000_000
-"""More rows of one person than any promise could hold."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ def _larger(one: Sensitivity, other: Sensitivity) -> Sensitivity:
     return Sensitivity(max(one.l1, other.l1), max(one.l2_squared, other.l2_squared), max(one.each, other.each))
 
 
-Fact = int | str | tuple[int, ...] | tuple[str, ...]
+QueryFact = int | str | tuple[int, ...] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,11 +108,11 @@ class QueryRecord:
     """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
 
     kind: str
-    facts: tuple[tuple[str, Fact], ...]
+    facts: tuple[tuple[str, QueryFact], ...]
     digest: str
 
     @classmethod
-    def of(cls, kind: str, facts: Mapping[str, Fact], digest: str) -> QueryRecord:
+    def of(cls, kind: str, facts: Mapping[str, QueryFact], digest: str) -> QueryRecord:
         """From a mapping of facts."""
         return cls(kind, tuple(facts.items()), digest)
 
@@ -135,7 +132,7 @@ class QueryRecord:
         return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest)
 
 
-def _fact(value: Any) -> Fact:
+def _fact(value: Any) -> QueryFact:
     if isinstance(value, list) and (all(is_whole(v) for v in value) or all(isinstance(v, str) for v in value)):
         return tuple(value)
     if is_whole(value) or isinstance(value, str):

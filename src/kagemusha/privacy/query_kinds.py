@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from kagemusha.errors import VerifyError
-from kagemusha.privacy.budget import Fact, RecordSensitivity, Sensitivity
+from kagemusha.privacy.budget import QueryFact, RecordSensitivity, Sensitivity
 from kagemusha.schema import Schema
 from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts, generation_facts
 
@@ -38,13 +38,13 @@ MOST_AXES = 8
 
 Facts = Mapping[str, Any]
 Rule = Callable[[Facts], RecordSensitivity]
-Check = Callable[[Mapping[str, Fact], Schema], str]
+Check = Callable[[Mapping[str, QueryFact], Schema], str]
 
 NOISE = frozenset({"gaussian", "laplace"})
 CHOICE = NOISE | {"exponential"}
 
 
-def _fits(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _fits(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     return ""
 
 
@@ -76,7 +76,7 @@ def record_sensitivity(kind: str, facts: Facts) -> RecordSensitivity:
         raise VerifyError(f"a query of kind {kind!r} has impossible facts") from None
 
 
-def impossible(kind: str, facts: Mapping[str, Fact], schema: Schema | None) -> str:
+def impossible(kind: str, facts: Mapping[str, QueryFact], schema: Schema | None) -> str:
     """Why no query of this kind has such facts, empty if one may; asks the schema where it is at hand."""
     if kind not in KINDS:
         return f"unknown kind of query {kind!r}"
@@ -195,36 +195,36 @@ def _whole(values: Any, *, low: int) -> tuple[int, ...]:
 # whether the schema has such a query
 
 
-def _groups(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _groups(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     names, shape = (tuple(map(str, facts["columns"])), facts["shape"])  # type: ignore[arg-type]
     sizes = [schema.domain.size(name) for name in names]
     inside = not names or all(isinstance(n, int) and 1 <= n <= s for n, s in zip(shape, sizes, strict=True))  # type: ignore[arg-type]
     return "" if inside else "more groups than the schema has codes"
 
 
-def _weights(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _weights(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     weight, steps = schema.weight, schema.weights
     known = weight is not None and steps is not None
     same = known and (facts["weight"], facts["most"]) == (weight.column, steps.most)  # type: ignore[union-attr]
     return "" if same else "not the weights of this schema"
 
 
-def _rules(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _rules(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     rules = len({rule.rule for rule in schema.constraints if not rule.guess})
     return "" if facts["rules"] == rules else "not as many rules as the schema has in force"
 
 
-def _first(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _first(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     same = facts == first_moment_facts(features_of(schema))
     return "" if same else "not the sums of this schema's features"
 
 
-def _cross(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _cross(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     same = facts == cross_moment_facts(features_of(schema))
     return "" if same else "not the products of this schema's features"
 
 
-def _generated(facts: Mapping[str, Fact], schema: Schema) -> str:
+def _generated(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     same = facts == generation_facts(features_of(schema))
     return "" if same else "not the features of this schema"
 

@@ -49,7 +49,7 @@ there are more."""
 LARGEST = 2**22
 """Pairs with more cells are not laid out; what is known of them comes from their columns."""
 
-MOST_CELLS = 2**27
+EVIDENCE_CELLS = 2**27
 """Cells of all pairs together: so the work has an end, whatever the columns are. Pairs beyond it are not looked at, and
 the page says so."""
 
@@ -62,7 +62,7 @@ takes."""
 
 FEWEST_DRAWS = 6
 
-MOST_ROWS = 1_000_000
+EVIDENCE_ROWS = 1_000_000
 
 VERDICTS = ("use", "use with care", "do not use")
 
@@ -137,7 +137,7 @@ def expected_error(
     """
     evidence = ReleasedNumbers(model)
     rng = np.random.default_rng(seed)
-    drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, MOST_ROWS), rng=rng))
+    drawn = CodedTable.of_codes(model.schema, model.sample_codes(min(rows or model.rows, EVIDENCE_ROWS), rng=rng))
     found: dict[Clique, ErrorInterval] = {}
     cliques = _cliques(evidence)
     if only:
@@ -176,11 +176,11 @@ def _cliques(evidence: ReleasedNumbers) -> list[Clique]:
     """Every column, then pairs, those with measurements first."""
     domain = evidence.model.domain
     pairs = list(combinations(domain.names, 2))
-    if len(pairs) > MOST_PAIRS or sum(map(domain.cells, pairs)) > MOST_CELLS:
+    if len(pairs) > MOST_PAIRS or sum(map(domain.cells, pairs)) > EVIDENCE_CELLS:
         pairs = sorted(pairs, key=lambda pair: (not evidence.covers(pair), domain.cells(pair)))[:MOST_PAIRS]
         # what is too large to be laid out costs nothing: its columns say what can be known
         work = np.cumsum([domain.cells(pair) if domain.cells(pair) <= LARGEST else 0 for pair in pairs])
-        pairs = [pair for pair, done in zip(pairs, work, strict=True) if done <= MOST_CELLS]
+        pairs = [pair for pair, done in zip(pairs, work, strict=True) if done <= EVIDENCE_CELLS]
     return [*((name,) for name in domain), *pairs]
 
 

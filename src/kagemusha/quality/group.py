@@ -14,7 +14,7 @@ from kagemusha.quality.expected_error import WITHIN_90, ExpectedError, expected_
 from kagemusha.quality.released import ReleasedNumbers
 from kagemusha.rules.conditions import read_where
 
-MOST_CELLS = 2**22
+GROUP_CELLS = 2**22
 DRAWN = 200_000
 """Doubles drawn to estimate the size of a group whose columns are too many to be laid out together."""
 
@@ -69,7 +69,7 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
     columns = model.domain.canonical([name for group in groups for name in group.clique])
     parts = [(group.clique, group.weights()) for group in groups]
     evidence, records = ReleasedNumbers(model), model.schema.unit.max_rows > 1
-    if model.domain.cells(columns) > MOST_CELLS:
+    if model.domain.cells(columns) > GROUP_CELLS:
         codes = model.sample_codes(DRAWN, rng=np.random.default_rng(0))
         chance = np.ones(len(codes))
         for clique, weights in parts:
@@ -99,7 +99,7 @@ def drawn_group(model: Model, where: str, expected: ExpectedError | None = None)
 def _population(model: Model, columns: tuple[str, ...], inside: FloatArray, evidence: ReleasedNumbers) -> float | None:
     """The sum of survey weights in a group."""
     steps, weight = model.schema.weights, model.schema.weight
-    if steps is None or weight is None or model.domain.cells([*columns, weight.column]) > MOST_CELLS:
+    if steps is None or weight is None or model.domain.cells([*columns, weight.column]) > GROUP_CELLS:
         return None
     wide = model.domain.canonical([*columns, weight.column])
     table = model.project(wide)

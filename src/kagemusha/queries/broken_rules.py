@@ -10,7 +10,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.budget import Fact
+from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.constraints import Determines
@@ -47,7 +47,7 @@ class BrokenRules(ReadsMarginals[NoisyBreaks]):
     )
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """How many rules there are."""
         return {"rules": len(rules_in_force(self.schema))}
 

@@ -16,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
 from kagemusha.marginals.merging import merged
-from kagemusha.privacy.budget import Fact
+from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
 from kagemusha.schema.domain import Clique
@@ -71,7 +71,7 @@ class Interaction(ReadsMarginals["NoisyInteraction"]):
         return f"interaction of {label(self.clique)} in {' × '.join(map(str, self.shape))} groups"
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The columns and their numbers of groups."""
         return {"columns": tuple(self.clique), "shape": self.shape}
 

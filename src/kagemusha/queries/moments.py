@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.budget import Fact
+from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import ReadsMarginals
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Clique
@@ -47,7 +47,7 @@ class FirstMoments(Moments):
     )
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """See `proof`."""
         return first_moment_facts(self.features)
 
@@ -77,7 +77,7 @@ class CrossMoments(Moments):
     )
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """See `proof`."""
         return cross_moment_facts(self.features)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
-from kagemusha.privacy.budget import Fact, QueryRecord, RecordSensitivity
+from kagemusha.privacy.budget import QueryFact, QueryRecord, RecordSensitivity
 from kagemusha.privacy.query_kinds import record_sensitivity
 from kagemusha.schema.domain import Clique, Domain
 
@@ -44,7 +44,7 @@ class Query(ABC, Generic[Released]):
 
     @property
     @abstractmethod
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The whole numbers (and names) that the sensitivity follows from."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class Choice(Query[Released]):
         """What each score stands for: the names that are stored when it is chosen."""
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """How many candidates there are."""
         return {"candidates": len(self.options)}
 
@@ -150,7 +150,7 @@ class Counts(ReadsMarginals[NoisyMarginal]):
         return f"{self.word} of {label(self.clique)}"
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The columns."""
         return {"columns": tuple(self.clique)}
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.privacy.budget import Fact
+from kagemusha.privacy.budget import QueryFact
 from kagemusha.privacy.query_kinds import BESIDE, DIAGONAL
 from kagemusha.queries.query import ReadsRecords
 from kagemusha.queries.record_vectors import LATTICE, Vectors
@@ -42,7 +42,7 @@ class RecordQuery(ReadsRecords[NoisyVector]):
         """Length of the answer."""
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The length of the answer.
 
         How long one record's vector can be, the kind alone says: see `privacy.query_kinds`.
@@ -92,7 +92,7 @@ class ClassSums(RecordQuery):
     )
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The weight too."""
         return {"weight": self.weight, "entries": self.entries}
 

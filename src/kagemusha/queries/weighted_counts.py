@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.privacy.budget import Fact
+from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import ReadsMarginals, label
 from kagemusha.schema import Clique, Schema
 from kagemusha.schema.unit import WeightSteps
@@ -71,7 +71,7 @@ class WeightedCounts(ReadsMarginals[NoisyTotals]):
         return f"population totals by {label(self.clique)}" if self.clique else "the population total"
 
     @property
-    def facts(self) -> Mapping[str, Fact]:
+    def facts(self) -> Mapping[str, QueryFact]:
         """The columns, and the largest weight in steps."""
         return {"columns": tuple(self.clique), "weight": self.weight, "most": self.weights.most}
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.neural.factors import Factors
 
-LATTICE = 2**20
+CLIP_LATTICE = 2**20
 """The clip norm in steps of the lattice that gradients and noise live on."""
 
-MOST_ROWS = 1 << 18
+SAMPLE_ROWS = 1 << 18
 """Rows in one sample."""
 
 CANCELLED = 16
@@ -44,7 +44,7 @@ def clipped_sum(gradients: FloatArray, whose: IntArray, persons: int, clip: floa
         gradients = summed
     norms = np.sqrt(np.einsum("ij,ij->i", gradients, gradients, dtype=np.float64))
     # a hair less than one: rounding of norm and product must not lead beyond the clip
-    scale = LATTICE / clip * np.minimum(1.0, clip / np.maximum(norms, 1e-300)) * (1 - 1e-9)
+    scale = CLIP_LATTICE / clip * np.minimum(1.0, clip / np.maximum(norms, 1e-300)) * (1 - 1e-9)
     steps = np.trunc(gradients * scale[:, None])
     return np.asarray(steps.sum(axis=0), dtype=np.int64)
 
@@ -65,7 +65,7 @@ def factored_sum(factors: Factors, whose: IntArray, persons: int, clip: float) -
             usable[rows[wrong]] = 0.0
             slopes[wrong] = inputs[wrong] = 0.0
     norms = np.sqrt(_squares(layers, usable, whose, persons))
-    room = LATTICE * (1 - FLOATING) - math.sqrt(factors.parameters)
+    room = CLIP_LATTICE * (1 - FLOATING) - math.sqrt(factors.parameters)
     if room <= 0:
         raise ValueError("more parameters than the lattice holds")
     scale = room / clip * np.minimum(1.0, clip / np.maximum(norms, 1e-300))

@@ -34,7 +34,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
-from kagemusha.release.training import Learner, Rows, Step, TrainingSchedule, train
+from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedule, train
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
@@ -62,7 +62,7 @@ class Observer:
     def drew(self, event: GenerationEvent, lattice: Sequence[IntArray]) -> None:
         """Rows, as features before they became codes."""
 
-    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: Rows, step: Step) -> None:
+    def stepped(self, learner: Learner, schedule: TrainingSchedule, rows: PersonRows, step: Step) -> None:
         """A step of training."""
 
 

@@ -32,7 +32,7 @@ from kagemusha.neural.factors import Factors
 from kagemusha.privacy.budget import Adjacency, QueryRecord
 from kagemusha.privacy.events import SampledGaussianEvent
 from kagemusha.progress import Progress
-from kagemusha.release.clipping import LATTICE, MOST_ROWS, clipped_sum, factored_sum
+from kagemusha.release.clipping import CLIP_LATTICE, SAMPLE_ROWS, clipped_sum, factored_sum
 from kagemusha.release.release import Release
 from kagemusha.sources.protocol import Source
 
@@ -66,7 +66,7 @@ class TrainingSchedule:
 
     def event(self, what: str) -> SampledGaussianEvent:
         """The one event the whole schedule is charged as."""
-        asked = QueryRecord.of("gradients", {"lattice": LATTICE}, "")
+        asked = QueryRecord.of("gradients", {"lattice": CLIP_LATTICE}, "")
         return SampledGaussianEvent(what=what, steps=self.steps, rate=self.rate, noise=self.noise, query=asked)
 
 
@@ -134,18 +134,18 @@ def train(
     if begun is not None:
         start, state = begun
         learner.restore(state)
-    rows = Rows(source)
+    rows = PersonRows(source)
     for step in range(start, schedule.steps):
         taken = _step(release, rows, schedule, learner)
         watch(learner, schedule, rows, taken)
-        learner.update(np.asarray(taken.noisy * (schedule.clip / LATTICE / schedule.batch), dtype=np.float64))
+        learner.update(np.asarray(taken.noisy * (schedule.clip / CLIP_LATTICE / schedule.batch), dtype=np.float64))
         progress(f"{what}: epoch {math.ceil((step + 1) * schedule.rate - 1e-9)}", (step + 1) / schedule.steps)
         if (step + 1) % schedule.every == 0 and step + 1 < schedule.steps:
             release.ledger.save_checkpoint(release.id, key, step + 1, learner.state())
     learner.restore(release.ledger.publish(release.id, {key: learner.state()})[key])
 
 
-class Rows:
+class PersonRows:
     """The private table as compact codes, with the person each row belongs to."""
 
     def __init__(self, source: Source) -> None:
@@ -177,20 +177,22 @@ class Step:
     """Of the learner's own draws."""
 
 
-Watch = Callable[[Learner, TrainingSchedule, Rows, Step], None]
+Watch = Callable[[Learner, TrainingSchedule, PersonRows, Step], None]
 
 
-def _step(release: Release, rows: Rows, schedule: TrainingSchedule, learner: Learner) -> Step:
+def _step(release: Release, rows: PersonRows, schedule: TrainingSchedule, learner: Learner) -> Step:
     sampled = np.flatnonzero(release.noise.poisson_sample(schedule.rate, rows.persons))
-    if int((rows.first[sampled + 1] - rows.first[sampled]).sum()) > MOST_ROWS:
-        raise PrivacyError(f"more than {MOST_ROWS:,} rows in a sample: take a smaller rate")
+    if int((rows.first[sampled + 1] - rows.first[sampled]).sum()) > SAMPLE_ROWS:
+        raise PrivacyError(f"more than {SAMPLE_ROWS:,} rows in a sample: take a smaller rate")
     seed = release.noise.seed()
     exact = gradient_sum(learner, rows, sampled, schedule.clip, draws_of(seed))
-    noisy = exact + release.noise.fast_gaussian(schedule.noise * LATTICE, learner.parameters)
+    noisy = exact + release.noise.fast_gaussian(schedule.noise * CLIP_LATTICE, learner.parameters)
     return Step(sampled, exact, noisy, seed)
 
 
-def gradient_sum(learner: Learner, rows: Rows, persons: IntArray, clip: float, rng: np.random.Generator) -> IntArray:
+def gradient_sum(
+    learner: Learner, rows: PersonRows, persons: IntArray, clip: float, rng: np.random.Generator
+) -> IntArray:
     """The exact, private sum of these persons' clipped gradients, in steps of the lattice."""
     whole = np.zeros(learner.parameters, dtype=np.int64)
     floating: FloatArray | None = None
@@ -205,7 +207,7 @@ def gradient_sum(learner: Learner, rows: Rows, persons: IntArray, clip: float, r
     return whole if floating is None else whole + np.rint(floating).astype(np.int64)
 
 
-def _parts(rows: Rows, persons: IntArray, width: int) -> Iterator[IntArray]:
+def _parts(rows: PersonRows, persons: IntArray, width: int) -> Iterator[IntArray]:
     """The sample in parts whose gradients fit into memory."""
     most = max(1, MOST_NUMBERS // width)
     counts = np.cumsum(rows.first[persons + 1] - rows.first[persons])

@@ -139,7 +139,7 @@ def accuracy_claims(table: str, results: Sequence[Result]) -> list[Claim]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ClaimCell:
     """One number of Tables 2 and 3, ours beside it: two-sided, in standard errors of the difference."""
 
     table: str
@@ -164,7 +164,7 @@ class Cell:
         return "agrees" if abs(self.distance) <= 2 else "higher" if self.distance > 0 else "lower"
 
 
-def cells(table: str, results: Sequence[Result]) -> list[Cell]:
+def cells(table: str, results: Sequence[Result]) -> list[ClaimCell]:
     """All fifteen of a table, as far as they were run."""
     found = []
     for learner, row in ACCURACY[table].items():
@@ -172,7 +172,7 @@ def cells(table: str, results: Sequence[Result]) -> list[Cell]:
             ours = [r.accuracy[learner] for r in of(results, method) if learner in r.accuracy]
             if ours:
                 mean = float(np.mean(ours))
-                found.append(Cell(table, learner, method, row[method], len(ours), mean, standard_error(ours)))
+                found.append(ClaimCell(table, learner, method, row[method], len(ours), mean, standard_error(ours)))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.reproduce.aim_runs import Result
-from kagemusha.reproduce.aim_steps import BudgetCurve, Choice
+from kagemusha.reproduce.aim_steps import BudgetCurve, ChosenStep
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 
@@ -85,7 +85,7 @@ def error_curves(runs: Sequence[Sequence[tuple[int, float, float, float]]], firs
     return _save(figure, path)
 
 
-def choice_maps(choices: Sequence[Choice], names: Sequence[str], path: Path) -> Path:
+def choice_maps(choices: Sequence[ChosenStep], names: Sequence[str], path: Path) -> Path:
     """Figure 5: the pairs each run chose, in the order of choice, and the mean error of chosen and of other pairs."""
     plt = _pyplot()
     figure, axes = plt.subplots(2, len(choices), figsize=(3.1 * len(choices), 5.4), squeeze=False)

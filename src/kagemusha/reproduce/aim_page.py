@@ -147,7 +147,7 @@ def _verdict(verdict: str) -> str:
     return f"**{verdict}**" if verdict == judged.FAILS else verdict
 
 
-def _cells(cells: Sequence[judged.Cell]) -> str:
+def _cells(cells: Sequence[judged.ClaimCell]) -> str:
     if not cells:
         return ""
     rows = [

@@ -96,7 +96,7 @@ def step_errors(table: PaperTable, model: Model) -> list[tuple[int, float, float
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenStep:
     """Which pairs one run measured, in the order of their first choice, and how well it did on them (figure 5)."""
 
     pairs: Sequence[Clique]
@@ -104,13 +104,13 @@ class Choice:
     other_error: float
 
 
-def choice_of(table: PaperTable, model: Model) -> Choice:
+def choice_of(table: PaperTable, model: Model) -> ChosenStep:
     """Mean error of chosen and of unchosen pairs."""
     chosen = list(dict.fromkeys(m.clique for m in model.measurements if len(m.clique) == 2))
     pairs = list(combinations(model.domain.names, 2))
     errors = dict(zip(pairs, l1_errors(table.table, model.generator, pairs), strict=True))
     inside, outside = [errors[p] for p in chosen], [errors[p] for p in pairs if p not in set(chosen)]
-    return Choice(chosen, float(np.mean(inside)) if inside else 0.0, float(np.mean(outside)) if outside else 0.0)
+    return ChosenStep(chosen, float(np.mean(inside)) if inside else 0.0, float(np.mean(outside)) if outside else 0.0)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Steps:
     """(step, 1-, 2-, 3-way error), run by run; step 0 is the uniform table."""
     first: int
     """Steps of the initialisation."""
-    choices: Sequence[Choice]
+    choices: Sequence[ChosenStep]
     version: str
     code: str
 
@@ -150,7 +150,10 @@ class Steps:
             fields["paces"],
             [[tuple(step) for step in run] for run in fields["errors"]],
             fields["first"],
-            [Choice([tuple(p) for p in c["pairs"]], c["chosen_error"], c["other_error"]) for c in fields["choices"]],
+            [
+                ChosenStep([tuple(p) for p in c["pairs"]], c["chosen_error"], c["other_error"])
+                for c in fields["choices"]
+            ],
             fields["version"],
             fields["code"],
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.annotation.desk import Answers, SimulatedDesk
-from kagemusha.annotation.judges import ForestTrainer, Trainer, Vectors, prediction
+from kagemusha.annotation.judges import ForestTrainer, RecordVectors, Trainer, prediction
 from kagemusha.annotation.loop import Annotated
 from kagemusha.arrays import IntArray
 from kagemusha.extras import need
@@ -74,7 +74,7 @@ class Split:
     codes: tuple[IntArray, IntArray, IntArray]
     labels: tuple[IntArray, IntArray, IntArray]
     expert: Any
-    vectors: Vectors
+    vectors: RecordVectors
 
     def teach(self, codes: IntArray) -> IntArray:
         """What the expert says."""
@@ -109,7 +109,7 @@ def split(seed: int, without: Sequence[str] = ()) -> Split:
     labels = (frame[LABEL].astype(str) == ">50K").astype(np.int64).to_numpy()
     order = np.random.default_rng([11, seed]).permutation(len(codes))
     parts = np.split(order, [SPLIT[0], SPLIT[0] + SPLIT[1]])
-    vectors = Vectors.of(schema)
+    vectors = RecordVectors.of(schema)
     booster = need("xgboost").XGBClassifier(n_estimators=80, max_depth=5, learning_rate=0.2, n_jobs=1, random_state=0)
     expert = booster.fit(vectors(list(codes[parts[1]].T)).astype(np.float32), labels[parts[1]])
     return Split(

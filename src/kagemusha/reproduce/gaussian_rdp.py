@@ -42,7 +42,7 @@ TABLE_2_DELTAS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
-class Cell:
+class CurveCell:
     """One number the paper prints, and ours."""
 
     row: str
@@ -81,8 +81,8 @@ class Claim:
 class Report:
     """Everything one run produced."""
 
-    table_1: tuple[Cell, ...]
-    table_2: tuple[Cell, ...]
+    table_1: tuple[CurveCell, ...]
+    table_2: tuple[CurveCell, ...]
     beyond: tuple[Claim, ...]
     eigenvalue: float | None = None
     """The smallest of Adult's six numbers' covariance; None without the data set."""
@@ -147,20 +147,20 @@ def _generation(n: int, adjacency: str, method: Method = "paper", m: int | None 
     return GaussianGeneration(n=n, d=D, sigma=SIGMA, m=m or n, adjacency=adjacency, method=method)
 
 
-def table_1() -> Iterable[Cell]:
+def table_1() -> Iterable[CurveCell]:
     """ε of order 4 for as many records as the table has."""
     for adjacency, row in TABLE_1.items():
         for n, printed in zip(TABLE_1_SIZES, row, strict=True):
-            yield Cell(adjacency, f"n = {n:.0e}", printed, _generation(n, adjacency).rdp(4))
+            yield CurveCell(adjacency, f"n = {n:.0e}", printed, _generation(n, adjacency).rdp(4))
 
 
-def table_2() -> Iterable[Cell]:
+def table_2() -> Iterable[CurveCell]:
     """The paper's conversion to (ε, δ)."""
     for n, rows in TABLE_2.items():
         for alpha, row in rows.items():
             for delta, printed in zip(TABLE_2_DELTAS, row, strict=True):
                 ours = _generation(n, "add-remove").epsilon(delta, conversion="paper", alpha=alpha).epsilon
-                yield Cell(f"n = {n:.0e}, α = {alpha}", f"δ = {delta:.0e}", printed, ours)
+                yield CurveCell(f"n = {n:.0e}, α = {alpha}", f"δ = {delta:.0e}", printed, ours)
 
 
 def beyond(quick: bool) -> Iterable[Claim]:
@@ -223,7 +223,7 @@ def _mark(passed: bool) -> str:
     return "PASS" if passed else "FAIL"
 
 
-def _cell_row(cell: Cell) -> Sequence[str]:
+def _cell_row(cell: CurveCell) -> Sequence[str]:
     return cell.row, cell.column, cell.paper, cell.rounded, f"{cell.ours:.9g}", _mark(cell.passed)
 
 
@@ -237,7 +237,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _write_csv(path: Path, cells: Iterable[Cell]) -> Path:
+def _write_csv(path: Path, cells: Iterable[CurveCell]) -> Path:
     return _write_rows(path, ("row", "column", "paper", "rounded", "ours", "result"), map(_cell_row, cells))
 
 

@@ -17,7 +17,7 @@ from kagemusha.attacks.runner import play
 from kagemusha.attacks.synthesis.method import Method
 from kagemusha.attacks.synthesis.protocol import Maker
 from kagemusha.attacks.synthesis.unclipped import UnclippedStat
-from kagemusha.attacks.table import Table, read_table
+from kagemusha.attacks.table import GameTable, read_table
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.attacks.verdict import Finding, findings
 from kagemusha.errors import DataError, UsageError
@@ -85,7 +85,7 @@ class Played:
 class Adult:
     """The table in every whole number, and the schema with bins that networks learn from."""
 
-    table: Table
+    table: GameTable
     coarse: Schema
     income: str = "income"
     targets: Mapping[str, Target] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def adult(rows: int | None = None) -> Adult:
     return prepared(read_table(raw, Schema(columns)))
 
 
-def prepared(table: Table) -> Adult:
+def prepared(table: GameTable) -> Adult:
     """A table with coarse bins for networks and the targets of both spaces."""
     coarse = table.schema
     for column in table.schema.modelled:
@@ -122,7 +122,7 @@ def prepared(table: Table) -> Adult:
 
 
 def targets(
-    table: Table, space: Space, kinds: Sequence[str] = ("random", "selective", "adaptive", "blind")
+    table: GameTable, space: Space, kinds: Sequence[str] = ("random", "selective", "adaptive", "blind")
 ) -> list[Target]:
     """The paper's three and the one chosen without the table; the random one is the same in every space."""
     return [choose(kind, table, space=space, rng=np.random.default_rng([7, i])) for i, kind in enumerate(kinds)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from kagemusha.attacks.synthesis.method import Method
 from kagemusha.attacks.synthesis.protocol import Maker
-from kagemusha.attacks.table import Coarse, Table, World
+from kagemusha.attacks.table import Coarse, GameTable, World
 from kagemusha.evaluation.ml_utility import classify
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable
@@ -44,7 +44,7 @@ def quality(data: Adult, makers: Mapping[str, Maker], *, repeat: int, progress: 
             progress(f"learning from {name}", (run + i / len(tried)) / repeat)
             rows = codes[first]
             if maker is not None:
-                half = Table(data.table.schema, data.table.codes[first])
+                half = GameTable(data.table.schema, data.table.codes[first])
                 sampler = maker.fit(World(half), rng=np.random.default_rng([9, run, i]))
                 doubles = sampler.sample(half.rows, rng=np.random.default_rng([9, run, i, 1])).codes
                 assert doubles is not None

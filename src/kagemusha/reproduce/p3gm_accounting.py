@@ -19,7 +19,7 @@ ORDERS = tuple(range(2, 257))
 
 
 @dataclass(frozen=True)
-class Phased:
+class PhasedSpending:
     """P3GM's parameters: ε_p of PCA, iterations, components and noise of EM, and training."""
 
     pca: float
@@ -64,7 +64,7 @@ def figure_5(
     """For ε_p = .01 and .1 and every noise of training, ε in each accounting."""
     found: dict[float, dict[str, list[tuple[float, float]]]] = {}
     for pca in (0.01, 0.1):
-        phased = Phased(pca)
+        phased = PhasedSpending(pca)
         found[pca] = {
             "Rényi, the paper's terms": [(n, phased.rdp(n, tight=False)) for n in noises],
             "zCDP + Rényi apart": [(n, phased.apart(n)) for n in noises],

@@ -17,7 +17,7 @@ from kagemusha.release.training import Learner, TrainingSchedule
 from kagemusha.reproduce.p3gm_data import IMAGES, DataSet
 from kagemusha.reproduce.p3gm_runs import BUDGET, Settings, options_of
 from kagemusha.reproduce.p3gm_scores import image_scores, table_scores
-from kagemusha.synthesizers.deep.asking import Paid
+from kagemusha.synthesizers.deep.asking import PaidAsking
 from kagemusha.synthesizers.deep.options import matrices_of
 from kagemusha.synthesizers.deep.p3gm import AE, P3GM
 from kagemusha.synthesizers.deep.vae import DPVAE
@@ -53,7 +53,7 @@ class _Noted:
         self._learner.restore(state)
 
 
-class _Looking(Paid):
+class _Looking(PaidAsking):
     """The Curator's answers, and a look at the decoder on the way."""
 
     def __init__(self, curator: Curator, every: int, notes: list[tuple[int, Any]]) -> None:

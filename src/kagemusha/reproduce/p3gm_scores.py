@@ -15,7 +15,7 @@ from kagemusha.reproduce.p3gm_data import DataSet
 from kagemusha.schema.features import STEPS, features_of
 
 CLASSIFIERS = ("LR", "AdaBoost", "GBM", "XGBoost")
-MOST_ROWS = 60_000
+SCORED_ROWS = 60_000
 """Rows a classifier is trained on at most."""
 
 Scores = dict[str, float]
@@ -48,7 +48,7 @@ def features(data: DataSet, codes: Codes) -> tuple[NDArray[np.float32], NDArray[
 def table_scores(data: DataSet, doubles: Codes, seed: int = 0) -> Scores:
     """AUROC and AUPRC on held-out people of each classifier trained on doubles, and their means."""
     metrics = need("sklearn.metrics")
-    x, y = features(data, doubles[:MOST_ROWS])
+    x, y = features(data, doubles[:SCORED_ROWS])
     test, truth = features(data, data.test)
     mine, true = (y == data.positive).astype(int), (truth == data.positive).astype(int)
     found: Scores = {}
@@ -80,7 +80,7 @@ def image_scores(data: DataSet, doubles: Codes, seed: int = 0, *, epochs: int = 
 def _trained(data: DataSet, doubles: Codes, seed: int, epochs: int, kind: str) -> float:
     torch = need_torch()
     nn = torch.nn
-    x, y = features(data, doubles[:MOST_ROWS])
+    x, y = features(data, doubles[:SCORED_ROWS])
     test, truth = features(data, data.test)
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)

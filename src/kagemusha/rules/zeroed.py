@@ -22,7 +22,7 @@ from kagemusha.rules.structural_zeros import StructuralZeros
 from kagemusha.rules.zeros_of_rules import zeros_of_rules
 from kagemusha.schema import Schema
 
-MOST_CELLS = 1 << 22
+ZEROED_CELLS = 1 << 22
 """A tree with structural zeros has no more cells than this, or than the field had twice over; what does not fit is kept
 when drawing."""
 
@@ -72,4 +72,4 @@ def fitting(generator: MarkovGenerator, zeros: list[StructuralZeros]) -> list[St
 
 
 def _room(generator: MarkovGenerator) -> int:
-    return max(MOST_CELLS, 2 * generator.field.tree.cells)
+    return max(ZEROED_CELLS, 2 * generator.field.tree.cells)

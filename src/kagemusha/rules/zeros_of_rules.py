@@ -19,7 +19,7 @@ from kagemusha.schema.constraints import Constraint, Determines, Inequality, Log
 from kagemusha.schema.domain import Clique
 from kagemusha.schema.laws import in_force, substituted
 
-MOST_CELLS = 1 << 20
+RULE_CELLS = 1 << 20
 """A rule over more combinations than this is kept by drawing alone."""
 
 
@@ -34,7 +34,7 @@ def zeros_of_rules(schema: Schema, project: Callable[[Clique], FloatArray] | Non
     found += _listed_only(schema, rules)
     if project is not None:
         for rule in rules:
-            if isinstance(rule.law, Determines) and domain.cells(rule.columns) <= MOST_CELLS:
+            if isinstance(rule.law, Determines) and domain.cells(rule.columns) <= RULE_CELLS:
                 found.append(partners(domain, rule.rule, rule.law, found, project))
     return found
 
@@ -52,7 +52,7 @@ def _listed_only(schema: Schema, rules: Sequence[Constraint]) -> list[Structural
 
 def _order(schema: Schema, rule: Constraint, law: Inequality) -> StructuralZeros | None:
     reduced = substituted(schema, law)
-    if reduced is None or schema.domain.cells(reduced.factors) > MOST_CELLS:
+    if reduced is None or schema.domain.cells(reduced.factors) > RULE_CELLS:
         return None
     if not reduced.factors:
         return None if reduced.bound >= -SLACK else _impossible(rule)
@@ -89,7 +89,7 @@ def _group(schema: Schema, rules: Sequence[Constraint]) -> Group | None:
     names = {name for rule in rules for name in rule.columns}
     if not all(isinstance(law, Logical) for law in laws) or not all(name in schema.domain for name in names):
         return None
-    if schema.domain.cells(names) > MOST_CELLS:
+    if schema.domain.cells(names) > RULE_CELLS:
         return None
     try:
         return group_of(schema, [law.condition for law in laws if isinstance(law, Logical)])

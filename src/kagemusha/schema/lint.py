@@ -22,7 +22,7 @@ _HEADLESS = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class Remark:
     """One remark.
 
     `derived` breaks end-to-end privacy, `open` needs discovery, `warning` costs quality, `note` explains.
@@ -36,16 +36,16 @@ class Finding:
         return f"{self.column}: {self.text}"
 
 
-def check(schema: Schema) -> list[Finding]:
+def check(schema: Schema) -> list[Remark]:
     """Everything in the schema that is still taken from the data, left open, or unwise."""
-    findings: list[Finding] = []
+    findings: list[Remark] = []
     for column in schema:
         if column.derived:
-            findings.append(Finding(column.name, "derived", _derived_text(column.derived)))
+            findings.append(Remark(column.name, "derived", _derived_text(column.derived)))
     left: dict[str, list[str]] = {}
     for fact in schema.open_facts():
         left.setdefault(fact.column, []).append(fact.field)
-    findings += [Finding(name, "open", f"{NOT_DECLARED}{', '.join(fields)}") for name, fields in left.items()]
+    findings += [Remark(name, "open", f"{NOT_DECLARED}{', '.join(fields)}") for name, fields in left.items()]
     findings += _unit_findings(schema)
     findings += _weight_findings(schema)
     if not schema.open_facts():
@@ -54,12 +54,12 @@ def check(schema: Schema) -> list[Finding]:
     if guesses:
         rules = ", ".join(guesses)
         text = f"guessed from names, not in force ({rules}): take away `guess` from those that hold, delete the rest"
-        findings.append(Finding("rules", "warning", text))
+        findings.append(Remark("rules", "warning", text))
     for column in schema.modelled:
         if _NUMBER.fullmatch(column.name):
-            findings.append(Finding(column.name, "warning", _HEADLESS))
+            findings.append(Remark(column.name, "warning", _HEADLESS))
         if not column.open_fields:
-            findings += [Finding(column.name, "warning", text) for text in column.advice]
+            findings += [Remark(column.name, "warning", text) for text in column.advice]
     return findings
 
 
@@ -81,7 +81,7 @@ def looks_like_identifier(name: str) -> bool:
     return _IDENTIFIER.search(name) is not None
 
 
-def _unit_findings(schema: Schema) -> list[Finding]:
+def _unit_findings(schema: Schema) -> list[Remark]:
     """Where a column seems to name persons and nobody has said whether they have several rows."""
     column = likely_unit(schema)
     if column is None:
@@ -91,7 +91,7 @@ def _unit_findings(schema: Schema) -> list[Finding]:
         "person may "
         'have several, add [unit] with column = "{}" and max_rows; if not, nothing is to be done'
     )
-    return [Finding(column, "warning", text.format(column))]
+    return [Remark(column, "warning", text.format(column))]
 
 
 def likely_unit(schema: Schema) -> str | None:
@@ -105,7 +105,7 @@ def likely_unit(schema: Schema) -> str | None:
     return named[0].name if named else None
 
 
-def _weight_findings(schema: Schema) -> list[Finding]:
+def _weight_findings(schema: Schema) -> list[Remark]:
     """What survey weights mean, and where their bins are too wide to be summed."""
     steps = schema.weights
     if schema.weight is None or steps is None:
@@ -113,7 +113,7 @@ def _weight_findings(schema: Schema) -> list[Finding]:
     name = schema.weight.column
     column = schema.axis(name)
     found = [
-        Finding(
+        Remark(
             name,
             "note",
             f"it is the survey weight: a record stands for up to {column.high:,.6g} people of the population, and "
@@ -134,7 +134,7 @@ def _weight_findings(schema: Schema) -> list[Finding]:
             f"{column.high:,.6g}: more bins, "
             'scale = "log" or values = […] keep totals truer'
         )
-        found.append(Finding(name, "warning", text))
+        found.append(Remark(name, "warning", text))
     return found
 
 
@@ -154,7 +154,7 @@ def _derived_text(fields: tuple[str, ...]) -> str:
     return f"{TAKEN}{', '.join(fields)}"
 
 
-def _order_texts(schema: Schema) -> list[Finding]:
+def _order_texts(schema: Schema) -> list[Remark]:
     """Orders of dates that no difference explains.
 
     Doubles obey, but how far apart the dates are is lost in the bins.
@@ -172,5 +172,5 @@ def _order_texts(schema: Schema) -> list[Finding]:
                 f"column "
                 f'with formula = "{second} - {first}" and replaces = "{second}" to keep their difference'
             )
-            found.append(Finding(second, "warning", text))
+            found.append(Remark(second, "warning", text))
     return found

@@ -17,7 +17,7 @@ from kagemusha.columns.parse import TextReader
 from kagemusha.columns.pushed import plain_of
 from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names, formula_codes, formula_inputs
-from kagemusha.encoding.sql import WHOSE, Query, codes_query
+from kagemusha.encoding.sql import WHOSE, CodesQuery, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
@@ -47,7 +47,7 @@ class FileSource(Source):
         self._inputs = formula_inputs(schema)
         self._queries = [self._query_of(file) for file in self._files]
 
-    def _query_of(self, file: RawTable) -> Query:
+    def _query_of(self, file: RawTable) -> CodesQuery:
         """The codes of the modelled columns and, where persons have several rows, whose each row is."""
         # what the codes are made of: a column that a formula works out is not read, those that it uses are
         wanted: dict[str, Modelled] = {
@@ -55,7 +55,7 @@ class FileSource(Source):
         }
         return self._query(file, wanted.values())
 
-    def _query(self, file: RawTable, columns: Iterable[Modelled]) -> Query:
+    def _query(self, file: RawTable, columns: Iterable[Modelled]) -> CodesQuery:
         places = {name: at for at, name in enumerate(file.names)}
         fields = [(c, file.stored[at], file.source(at)) for c in columns for at in [places[c.name]]]
         unit = self._schema.unit.column
@@ -125,7 +125,7 @@ class FileSource(Source):
             for batch, reader in self._scan(file, query):
                 yield self._codes(query, batch, reader), self._whose(file, batch)
 
-    def _scan(self, file: RawTable, query: Query) -> Iterator[tuple[Any, TextReader]]:
+    def _scan(self, file: RawTable, query: CodesQuery) -> Iterator[tuple[Any, TextReader]]:
         """What a query over a file gives, batch by batch."""
         reader, rows = TextReader(), 0
         try:
@@ -146,7 +146,7 @@ class FileSource(Source):
         stored = file.stored[file.names.index(unit)]
         return [plain_of(value, stored) for value in batch.column(WHOSE).to_pylist()]
 
-    def _codes(self, query: Query, batch: Any, reader: TextReader) -> list[Codes]:
+    def _codes(self, query: CodesQuery, batch: Any, reader: TextReader) -> list[Codes]:
         found = query.codes_by_name(batch, reader, self.domain)
         cells = query.cells(batch, reader, (c.name for c in self._inputs))
         return [

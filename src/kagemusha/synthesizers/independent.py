@@ -16,7 +16,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import require_columns
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
-MOST_CELLS = 1 << 24
+COLUMN_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Independent(Synthesizer):
         cliques = [(name,) for name in domain]
         marginals = curator.measure(cliques, curator.total / len(cliques))
         progress("fitting", 0.6)
-        fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows(), max_cells=MOST_CELLS)
+        fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows(), max_cells=COLUMN_CELLS)
         progress("done", 1.0)
         return Fitted(MarkovGenerator(fitted.model), marginals)
 
@@ -48,5 +48,5 @@ class Independent(Synthesizer):
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Equal shares, one cell per code."""
         cells = sum(domain.sizes)
-        require_columns(domain, MOST_CELLS)
+        require_columns(domain, COLUMN_CELLS)
         return Plan([("one-way marginals", 1.0)], cells, 1.0 + 2e-5 * cells)

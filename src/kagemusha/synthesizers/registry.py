@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
-class Offer:
+class MethodOffer:
     """What a package says it has: the name of a method and the place of its class."""
 
     name: str
@@ -45,15 +45,15 @@ class Offer:
         return UsageError(f"method {self.name!r} of package {self.package}: {why}")
 
 
-def offers(taken: Collection[str]) -> dict[str, list[Offer]]:
+def offers(taken: Collection[str]) -> dict[str, list[MethodOffer]]:
     """Every method that packages offer under a name that is well formed and not `taken`, with those who offer it."""
     from importlib.metadata import entry_points
 
-    found: dict[str, dict[tuple[str, str], Offer]] = {}
+    found: dict[str, dict[tuple[str, str], MethodOffer]] = {}
     for entry in entry_points(group=GROUP):
         if NAME.fullmatch(entry.name) and entry.name not in taken:
             package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown"
-            offer = Offer(entry.name, entry.value, package, entry)
+            offer = MethodOffer(entry.name, entry.value, package, entry)
             found.setdefault(entry.name, {})[offer.place, offer.package] = offer  # a path listed twice is one package
     return {name: list(found[name].values()) for name in sorted(found)}
 

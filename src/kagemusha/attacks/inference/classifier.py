@@ -13,7 +13,7 @@ from kagemusha.attacks.features import Space, lens_of
 from kagemusha.attacks.inference.distance import LogDensity, MeanDistance
 from kagemusha.attacks.inference.protocol import References, Scene
 from kagemusha.attacks.inference.queries import Matches
-from kagemusha.attacks.table import Doubles, SameTable
+from kagemusha.attacks.table import PlayedDoubles, SameTable
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 from kagemusha.errors import UsageError
 
@@ -43,7 +43,7 @@ class TableFeatures:
         """By the set."""
         return f"{self.kind} features"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """The vector."""
         points = lens_of(SameTable(scene.table), Space("codes", "minmax")).features(doubles)
         if self.kind == "naive":
@@ -122,7 +122,7 @@ class Profile:
 
     name: str = "profile"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """Nearness (10 and 1), log density, agreement on columns and on pairs (mean and largest)."""
         found = []
         for statistic in (MeanDistance(), MeanDistance(1)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.inference.protocol import INSIDE, MOST_TARGETS, WITHOUT, References, Scene
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import PlayedDoubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
 NEAREST = 10
@@ -25,7 +25,7 @@ class MeanDistance:
         """By the number of neighbours."""
         return f"nearest {self.nearest}"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """One number."""
         found = []
         for target in scene.codes[:MOST_TARGETS]:
@@ -45,7 +45,7 @@ class LogDensity:
 
     name: str = "log density"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """Mean over targets of log p_doubles(x) and of log p_real(x)."""
         found = []
         for target, real in zip(scene.codes[:MOST_TARGETS], scene.real_distances, strict=True):
@@ -62,7 +62,7 @@ def _log_density(squared: FloatArray, width: float) -> float:
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class NearestNeighbour:
     """Nearer than halfway between the references of both worlds means: was there.
 
     M = 1 is distance to the closest record.
@@ -84,9 +84,9 @@ class Neighbour:
         return np.asarray(middles[:, None, None] - played[..., 0])
 
 
-def closest_record() -> Neighbour:
+def closest_record() -> NearestNeighbour:
     """Distance to the closest record, the baseline that reports of synthetic data often stop at."""
-    return Neighbour(1, "closest-record")
+    return NearestNeighbour(1, "closest-record")
 
 
 @dataclass(frozen=True)

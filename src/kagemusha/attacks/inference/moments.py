@@ -12,7 +12,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import PlayedDoubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
 LAMBDA = 0.5
@@ -26,7 +26,7 @@ class MomentDistances:
 
     name: str = "moment distances"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """Mean and covariance distance from the world without, then from the world with the target."""
         mean, covariance = scene.lens.moments(doubles)
         found = []
@@ -41,7 +41,7 @@ class Moments:
 
     name: str = "moments"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """The mean, then the upper half of the covariance."""
         mean, covariance = scene.lens.moments(doubles)
         above = covariance[np.triu_indices(len(mean), 1)] * np.sqrt(2.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.attacks.features import Space, lens_of, moments
-from kagemusha.attacks.table import Doubles, SameTable, Table, World
+from kagemusha.attacks.table import GameTable, PlayedDoubles, SameTable, World
 from kagemusha.attacks.targets import Target
 
 MOST_TARGETS = 50
@@ -28,7 +28,7 @@ WITHOUT, INSIDE = 0, 1
 class Scene:
     """What the adversary has worked out before the first synthetic table is seen: both worlds, the target, a space."""
 
-    def __init__(self, table: Table, target: Target, space: Space) -> None:
+    def __init__(self, table: GameTable, target: Target, space: Space) -> None:
         self.table, self.target = table, target
         self.lens = lens_of(SameTable(table), space)
         self.worlds: tuple[World, World] = target.worlds(table)
@@ -41,9 +41,9 @@ class Scene:
         return found[0], found[1]
 
     @cached_property
-    def real(self) -> Doubles:
+    def real(self) -> PlayedDoubles:
         """The table without the target, as if it were synthetic: what statistics of ordinary tables look like."""
-        return Doubles(codes=self.worlds[WITHOUT].codes)
+        return PlayedDoubles(codes=self.worlds[WITHOUT].codes)
 
     @cached_property
     def unknown(self) -> list[IntArray]:
@@ -69,7 +69,7 @@ class Statistic(Protocol):
         """What its numbers are filed under."""
         ...
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """The numbers, one flat array of a fixed length."""
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import column_features
 from kagemusha.attacks.inference.protocol import INSIDE, MOST_TARGETS, WITHOUT, References, Scene
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import PlayedDoubles
 from kagemusha.attacks.threat import ALGORITHM, TABLE
 
 SHRINK = 0.2
@@ -22,7 +22,7 @@ class Matches:
 
     name: str = "matches"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """Columns first, then pairs."""
         found = []
         for target in scene.codes[:MOST_TARGETS]:
@@ -32,7 +32,7 @@ class Matches:
         return np.asarray(np.mean(found, axis=0))
 
 
-def _agree(doubles: Doubles, target: FloatArray, scene: Scene) -> FloatArray:
+def _agree(doubles: PlayedDoubles, target: FloatArray, scene: Scene) -> FloatArray:
     if doubles.codes is not None:
         return np.asarray(doubles.codes == target)
     assert doubles.values is not None

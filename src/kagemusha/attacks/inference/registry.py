@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kagemusha.attacks.inference.classifier import LEARNERS, SETS, Classifier, Shadow
-from kagemusha.attacks.inference.distance import DensityRatio, Neighbour, closest_record
+from kagemusha.attacks.inference.distance import DensityRatio, NearestNeighbour, closest_record
 from kagemusha.attacks.inference.moments import MvlOrig, MvlSyn
 from kagemusha.attacks.inference.protocol import Inference
 from kagemusha.attacks.inference.queries import LikelihoodRatio
@@ -16,7 +16,7 @@ _MADE: dict[str, Callable[[], Inference]] = {
     "mvl-orig": MvlOrig,
     "mvl-orig-best": lambda: MvlOrig(sweep=True),
     "mvl-syn": MvlSyn,
-    "neighbour": Neighbour,
+    "neighbour": NearestNeighbour,
     "closest-record": closest_record,
     "density-ratio": DensityRatio,
     "support": Support,

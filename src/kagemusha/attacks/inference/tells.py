@@ -8,7 +8,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Scene
-from kagemusha.attacks.table import Doubles
+from kagemusha.attacks.table import PlayedDoubles
 from kagemusha.attacks.threat import ROWS, TABLE
 
 
@@ -18,7 +18,7 @@ class Unknown:
 
     name: str = "unknown codes"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """How many rows; raw numbers have no codes, so none."""
         if doubles.codes is None:
             return np.zeros(1)
@@ -53,7 +53,7 @@ class Counted:
 
     name: str = "rows"
 
-    def measure(self, doubles: Doubles, scene: Scene) -> FloatArray:
+    def measure(self, doubles: PlayedDoubles, scene: Scene) -> FloatArray:
         """Of the doubles, and of both worlds."""
         return np.array([doubles.rows, scene.worlds[WITHOUT].rows, scene.worlds[INSIDE].rows], dtype=np.float64)
 

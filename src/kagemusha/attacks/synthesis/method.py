@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.attacks.scratch import scratch_release
-from kagemusha.attacks.table import Coarse, Doubles, SameTable, Table, World, WorldKey
+from kagemusha.attacks.table import Coarse, GameTable, PlayedDoubles, SameTable, World, WorldKey
 from kagemusha.errors import UsageError
 from kagemusha.generators.generator import Generator
 from kagemusha.generators.markov import MarkovGenerator
@@ -37,7 +37,7 @@ class CodeSampler:
     """For each column the table's code of every code of the generator, where the domain was another one."""
     independent: bool = False
 
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+    def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
         """Synthetic rows as codes."""
         if self.independent and isinstance(self.generator, MarkovGenerator):
             shown = len(self.generator.domain)
@@ -48,7 +48,7 @@ class CodeSampler:
             codes = np.column_stack([lookup[codes[:, i]] for i, lookup in enumerate(self.back)])
         if self.coarse is not None:
             codes = self.coarse.up(codes, rng)
-        return Doubles(codes=codes.astype(np.int32))
+        return PlayedDoubles(codes=codes.astype(np.int32))
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ def _exact_fit(
 
 
 @lru_cache(maxsize=4)
-def _coarse(same: SameTable, schema: Schema) -> tuple[Table, Coarse]:
+def _coarse(same: SameTable, schema: Schema) -> tuple[GameTable, Coarse]:
     coarse = Coarse(same.table.schema, schema)
-    return Table(schema, coarse.down(same.table.codes).astype(np.int32)), coarse
+    return GameTable(schema, coarse.down(same.table.codes).astype(np.int32)), coarse
 
 
 def _world(same: SameTable, key: WorldKey, schema: Schema | None) -> World:

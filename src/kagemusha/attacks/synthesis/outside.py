@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
+from kagemusha.attacks.table import PlayedDoubles, SameTable, World, WorldKey
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.privacy.budget import Budget
@@ -54,10 +54,10 @@ def _decode(schema: Schema, codes: Any) -> Any:
     return Encoder(modelled).decode(codes, rng=np.random.default_rng(0), like="pyarrow")
 
 
-def encode(frame: Any, schema: Schema) -> Doubles:
+def encode(frame: Any, schema: Schema) -> PlayedDoubles:
     """Doubles of a frame, or a DataError that says which columns do not fit."""
     modelled = Schema(schema.with_codes, constraints=schema.constraints)
-    return Doubles(codes=Encoder(modelled).encode(frame).astype(np.int32))
+    return PlayedDoubles(codes=Encoder(modelled).encode(frame).astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class _FrameSampler:
     schema: Schema
     name: str
 
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+    def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
         made = self.draw(rows, rng)
         try:
             return encode(made, self.schema)

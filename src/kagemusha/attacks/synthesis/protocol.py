@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kagemusha.attacks.table import Doubles, World
+from kagemusha.attacks.table import PlayedDoubles, World
 from kagemusha.privacy.budget import Budget
 
 
 class Sampler(Protocol):
     """One training's result."""
 
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+    def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
         """Synthetic rows.
 
         A maker that tells by the number of rows whom it saw gives another number than was asked for.

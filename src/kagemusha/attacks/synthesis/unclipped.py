@@ -13,7 +13,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import Lens, Space, moments
-from kagemusha.attacks.table import Doubles, SameTable, World, WorldKey
+from kagemusha.attacks.table import PlayedDoubles, SameTable, World, WorldKey
 from kagemusha.privacy.budget import Budget
 
 
@@ -25,11 +25,11 @@ class NormalSampler:
     factor: FloatArray
     expansion: str
 
-    def sample(self, rows: int, *, rng: np.random.Generator) -> Doubles:
+    def sample(self, rows: int, *, rng: np.random.Generator) -> PlayedDoubles:
         """Raw rows."""
         drawn = rng.standard_normal((rows, self.factor.shape[1])) @ self.factor.T
         drawn += self.mean
-        return Doubles(values=drawn, expansion=self.expansion)
+        return PlayedDoubles(values=drawn, expansion=self.expansion)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Asking(Protocol):
         ...
 
 
-class Paid:
+class PaidAsking:
     """Through the Curator: everything has its price."""
 
     def __init__(self, curator: Curator) -> None:
@@ -68,7 +68,7 @@ class Paid:
         self._curator.train(schedule, learner, what=what, progress=progress)
 
 
-class WishartPCA(Paid):
+class WishartPCA(PaidAsking):
     """Everything at its price but PCA, which gets Wishart noise of ε = √(2ρ) and no promise."""
 
     def __init__(self, curator: Curator, seed: int = 0) -> None:

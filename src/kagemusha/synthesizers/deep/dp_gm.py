@@ -31,7 +31,7 @@ from kagemusha.queries.mixture_sums import MixtureMeans, MixtureSizes
 from kagemusha.ranges import at_least, between
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.deep.asking import Paid
+from kagemusha.synthesizers.deep.asking import PaidAsking
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, matrices_of
 from kagemusha.synthesizers.deep.spending import GaussianStep, Spending, norm_of
 from kagemusha.synthesizers.deep.vae import standard
@@ -87,7 +87,7 @@ class DPGM(Choices):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Clusters, then their networks."""
-        asking, spending, domain = Paid(curator), self.spending(curator.budget), curator.domain
+        asking, spending, domain = PaidAsking(curator), self.spending(curator.budget), curator.domain
         inputs = self.inputs(curator)
         vectors = kernel_vectors(inputs)
         prices = iter([spending.cost(step.share) for step in spending.gaussian])

@@ -16,7 +16,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.release.training import TrainingSchedule
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.features import features_of
-from kagemusha.synthesizers.deep.spending import Spending, Training
+from kagemusha.synthesizers.deep.spending import Spending, TrainingPlan
 from kagemusha.synthesizers.protocol import Synthesizer
 
 TRAINING = "training on samples"
@@ -49,9 +49,9 @@ class Networked(Synthesizer):
         between(0, 1_000_000, epochs=self.epochs, clip=self.clip, step=self.step)
 
     @property
-    def training(self) -> Training:
+    def training(self) -> TrainingPlan:
         """The public side of training."""
-        return Training(self.rate, self.epochs, self.clip)
+        return TrainingPlan(self.rate, self.epochs, self.clip)
 
     def schedule_of(self, spending: Spending | None, rows: float) -> TrainingSchedule:
         """The schedule of training for about so many rows; without `spending` there is no noise to speak of."""

@@ -23,10 +23,10 @@ from kagemusha.progress import Progress, part, silent
 from kagemusha.ranges import at_least, between
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid, WishartPCA
+from kagemusha.synthesizers.deep.asking import Asking, Bare, PaidAsking, WishartPCA
 from kagemusha.synthesizers.deep.embedding import Embedding, embed
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, feature_width, matrices_of, require_target
-from kagemusha.synthesizers.deep.spending import Spending, Training
+from kagemusha.synthesizers.deep.spending import Spending, TrainingPlan
 from kagemusha.synthesizers.protocol import Fitted, Plan
 
 
@@ -80,7 +80,7 @@ class Phases(Choices):
 
     def spending(self, domain: Domain, budget: Budget) -> Spending:
         """All steps and their costs."""
-        return Spending(self.embedding(domain).steps(), Training(self.rate, self.epochs, self.clip), budget)
+        return Spending(self.embedding(domain).steps(), TrainingPlan(self.rate, self.epochs, self.clip), budget)
 
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
         """Mean, lengths, PCA, EM, then training."""
@@ -138,7 +138,7 @@ class P3GM(Phases):
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Sums first, then training."""
         spending = self.spending(curator.domain, curator.budget)
-        return self.learn(Paid(curator), curator, spending.rho, spending, progress)
+        return self.learn(PaidAsking(curator), curator, spending.rho, spending, progress)
 
 
 @dataclass(frozen=True, kw_only=True)

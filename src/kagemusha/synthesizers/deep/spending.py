@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from kagemusha.errors import UsageError
 from kagemusha.privacy.accountants import PLD, gdp_mu
-from kagemusha.privacy.budget import Adjacency, Budget, Fact
+from kagemusha.privacy.budget import Adjacency, Budget, QueryFact
 from kagemusha.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from kagemusha.privacy.query_kinds import record_sensitivity
 from kagemusha.queries.query import Query
@@ -35,7 +35,7 @@ class GaussianStep:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingPlan:
     """Public choices of training: how likely a person is in a sample, for how many passes, and the clip."""
 
     rate: float
@@ -53,7 +53,7 @@ class Spending:
     """The schedule of a method for a budget."""
 
     gaussian: Sequence[GaussianStep]
-    training: Training
+    training: TrainingPlan
     budget: Budget
 
     @property
@@ -94,7 +94,7 @@ class Spending:
         ]
 
 
-def norm_of(query: type[Query[object]], **facts: Fact) -> int:
+def norm_of(query: type[Query[object]], **facts: QueryFact) -> int:
     """The squared norm that one record's vector has at most, in any query of a kind."""
     return record_sensitivity(query.kind, {"entries": 1, **facts}).added.l2_squared
 

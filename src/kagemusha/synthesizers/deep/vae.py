@@ -18,7 +18,7 @@ from kagemusha.privacy.events import Event
 from kagemusha.progress import Progress, part, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.deep.asking import Asking, Bare, Paid
+from kagemusha.synthesizers.deep.asking import Asking, Bare, PaidAsking
 from kagemusha.synthesizers.deep.options import TRAINING, Choices, matrices_of
 from kagemusha.synthesizers.deep.spending import GaussianStep, Spending
 from kagemusha.synthesizers.protocol import Fitted, Plan
@@ -86,7 +86,7 @@ class DPVAE(Autoencoder):
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """A count, then training."""
-        return self.learn(Paid(curator), curator, self.spending(curator.budget), progress)
+        return self.learn(PaidAsking(curator), curator, self.spending(curator.budget), progress)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ WORTH = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenPairs:
     """Chosen pairs (positions), the share of what is left each gets, and the share that goes to columns again."""
 
     pairs: tuple[int, ...]
@@ -136,7 +136,7 @@ def choose(
     beyond: bool = False,
     trust: float = TRUST,
     start: Sequence[int] = (),
-) -> Choice:
+) -> ChosenPairs:
     """The least predicted total error over orders, how many pairs to take, the share of columns and the model's limit.
 
     With the split q ∝ w^(2/3) the noise of a set of pairs is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part
@@ -160,8 +160,8 @@ def _best_order(
     outside: float,
     trust: float,
     start: Sequence[int],
-) -> Choice:
-    best, scaled = Choice((), (), 1.0, math.inf, pairs.errors), math.inf
+) -> ChosenPairs:
+    best, scaled = ChosenPairs((), (), 1.0, math.inf, pairs.errors), math.inf
     for order in ORDERS if len(pairs.cliques) <= MANY else ORDERS[:: len(ORDERS) // 2]:
         for step, limit in enumerate(limits):
             found, complete = _best_prefix(pairs, _greedy(pairs, tree(limit), *order, outside, trust, start), limit)
@@ -172,7 +172,9 @@ def _best_order(
     return best
 
 
-def _best_prefix(pairs: Pairs, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int) -> tuple[Choice, bool]:
+def _best_prefix(
+    pairs: Pairs, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int
+) -> tuple[ChosenPairs, bool]:
     """The best number of pairs of one greedy order, and whether all that are worth it fit."""
     best, count, columns, expected = math.inf, 0, 1.0, pairs.errors
     taken: list[int] = []
@@ -187,7 +189,7 @@ def _best_prefix(pairs: Pairs, steps: Iterator[tuple[list[int], FloatArray, bool
     chosen = taken[:count]
     price = pairs.price[chosen] if chosen else np.zeros(0)
     shares = tuple(float(x) for x in (1 - columns) * price / price.sum()) if chosen else ()
-    return Choice(tuple(chosen), shares, columns, best, expected, limit), complete
+    return ChosenPairs(tuple(chosen), shares, columns, best, expected, limit), complete
 
 
 def _greedy(

@@ -21,7 +21,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
-from kagemusha.synthesizers.kage.choice import Choice
+from kagemusha.synthesizers.kage.choice import ChosenPairs
 from kagemusha.synthesizers.kage.grouping import on_groups
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.state import Measurements, NoisyColumns, measure_columns
@@ -124,7 +124,7 @@ class Purchases:
     measured: dict[int, NoisyInteraction] = field(default_factory=dict)
     had: dict[int, float] = field(default_factory=dict)
 
-    def spend(self, choice: Choice, cost: float) -> None:
+    def spend(self, choice: ChosenPairs, cost: float) -> None:
         """Bring what columns and pairs have had in all towards the shares that were chosen."""
         wanted = {COLUMNS: choice.columns, **dict(zip(choice.pairs, choice.shares, strict=True))}
         costs = topped_up(self.had, {i: share for i, share in wanted.items() if share > 0}, cost)

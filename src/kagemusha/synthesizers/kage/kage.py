@@ -28,7 +28,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, gaussian_sigma, noise_of_pairs, require_columns
-from kagemusha.synthesizers.kage.choice import MANY, TRUST, Choice, choose
+from kagemusha.synthesizers.kage.choice import MANY, TRUST, ChosenPairs, choose
 from kagemusha.synthesizers.kage.instalments import Purchases, grown, unexplained
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.looks import Looks, believed, look_at_pairs
@@ -242,7 +242,7 @@ class Kage(Synthesizer):
         least: int = 0,
         trust: float = TRUST,
         beyond: bool = False,
-    ) -> Choice:
+    ) -> ChosenPairs:
         """The pairs worth measuring with all that is left (or with `left`), and the share of each. Reads nothing.
 
         `importance` says how much a pair counts: it may be made of anything that is released or public. `start` are
@@ -264,7 +264,7 @@ class Kage(Synthesizer):
         )
 
 
-def _holds(known: Measurements, pairs: Sequence[Clique], choice: Choice, room: int) -> bool:
+def _holds(known: Measurements, pairs: Sequence[Clique], choice: ChosenPairs, room: int) -> bool:
     """Whether a model of so many cells has room for nearly all chosen pairs."""
     tree = GrowingTree(known.coarse, room)
     return choice.inside or sum(tree.add(pairs[i]) for i in choice.pairs) >= NEARLY * len(choice.pairs)
