@@ -135,3 +135,20 @@ def test_only_the_release_room_fit_and_the_command_line_hold_a_source_with_a_led
     both.discard("kagemusha")  # it lists the names of others and holds nothing
     allowed = {name for name in both if name.startswith(("kagemusha.release.", "kagemusha.cli."))}
     assert both - allowed == {"kagemusha.synthesizers.fit", "kagemusha.making.order"}
+
+
+def test_no_name_means_two_things_in_a_module() -> None:
+    """Two files made one may both have a LEAST; the second would silently take the place of the first."""
+    twice = {}
+    for file in FILES:
+        names: list[str] = []
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.Assign):
+                names += [n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                names += [alias.asname or alias.name for alias in node.names]
+        if again := {name for name in names if names.count(name) > 1}:
+            twice[str(file.relative_to(SOURCE))] = again
+    assert not twice

@@ -10,11 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from walk import Walk, release, walked
 
-MODULES = {"kage": 113, "aim": 110}
-"""Modules that a `synth` enters; 100 are wanted. Noise decides over one or two of them, and these numbers go down,
-never up."""
+MODULES = {"kage": 108, "aim": 106}
+"""Modules that a `synth` enters; 100 are wanted. These numbers go down, never up."""
 
-CHANGES = {"kage": 52, "aim": 53}
+CHANGES = {"kage": 52, "aim": 52}
 """Changes of room; 40 are wanted."""
 
 ROW = {"kage": 28, "aim": 29}

@@ -73,7 +73,9 @@ def release(method: str, folder: Path) -> Walk:
     )
 
     def synth(out: str) -> None:
+        # the same noise each time: what is entered depends on a few answers
         words = ["synth", str(folder / "t.csv"), "--schema", str(folder / "t.toml"), "--method", method, "--json"]
+        words += ["--seed", "1", "--simulation"]
         app([*words, "--out", str(folder / out), "--ledger", str(folder / f"{out}.db")], standalone_mode=False)
 
     synth("first")

@@ -304,7 +304,7 @@ def test_released_rows_are_dealt_once_each() -> None:
 @pytest.mark.parametrize("made", ["normal", "gan", "decoders", "classes"])
 def test_a_condition_that_nothing_or_hardly_anything_fulfils(made: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "MOST_TRIES", 4_000)
-    monkeypatch.setattr(sampled, "TRIES_A_ROW", 10)
+    monkeypatch.setattr(sampled, "TRIES_PER_ROW", 10)
     generator = MADE[made]()
     with pytest.raises(UsageError, match="no double can fulfil"):
         generator.sample(5, rng=np.random.default_rng(0), where={("c",): np.zeros(3)})

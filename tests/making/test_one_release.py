@@ -279,5 +279,5 @@ def test_nothing_is_asked_of_pictures_or_spark_when_a_csv_comes_in(
         raise AssertionError("asked")
 
     monkeypatch.setattr(import_module("kagemusha.sources.open"), "is_spark_frame", never)
-    monkeypatch.setattr(import_module("kagemusha.sources.open_table"), "open_images", never)
+    monkeypatch.setattr(import_module("kagemusha.sources.open"), "open_images", never)
     make_release(order(people))

@@ -24,7 +24,7 @@ from kagemusha.schema.domain import Clique, Domain
 MOST_CELLS = 1 << 21
 """Of all tables together; those nearest to the model are left out."""
 
-LEAST = 0.02
+LEAST_LEFT = 0.02
 """A cell keeps at least this share of what the model expects: the model must be able to make its rows."""
 
 RAKES = 25
@@ -65,7 +65,7 @@ def _ratio(measured: NoisyInteraction, table: FloatArray) -> FloatArray | None:
     squared = float((distance**2).mean())
     if squared <= noise:
         return None
-    wanted = np.maximum(expected + (1 - noise / squared) * distance, LEAST * expected)
+    wanted = np.maximum(expected + (1 - noise / squared) * distance, LEAST_LEFT * expected)
     return np.divide(wanted, expected, out=np.ones_like(expected), where=expected > 0)
 
 
