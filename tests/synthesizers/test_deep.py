@@ -255,7 +255,7 @@ def _largest_move(schedule: training.TrainingSchedule, seeds: int = 3) -> float:
             training.gradient_sum(learner, w, np.arange(w.persons), schedule.clip, np.random.default_rng(seed))
             for w in worlds
         ]
-        found = max(found, float(np.linalg.norm((sums[0] - sums[1]).astype(float))) / training.LATTICE)
+        found = max(found, float(np.linalg.norm((sums[0] - sums[1]).astype(float))) / training.CLIP_LATTICE)
     return found
 
 
@@ -266,7 +266,7 @@ def test_a_person_moves_a_step_by_at_most_a_clip_and_a_missing_clip_shows() -> N
     assert 0.5 < _largest_move(SCHEDULE) <= 1.0
 
     def unclipped(factors, whose, persons, clip):  # type: ignore[no-untyped-def]
-        return np.concatenate([(x.slopes.T @ x.inputs).ravel() for x in factors.layers]) * training.LATTICE / clip
+        return np.concatenate([(x.slopes.T @ x.inputs).ravel() for x in factors.layers]) * training.CLIP_LATTICE / clip
 
     with patch.object(training, "factored_sum", unclipped):
         assert _largest_move(SCHEDULE) > 1.0, "the mutant must be caught"
@@ -311,7 +311,7 @@ def _watched_steps(
 
     def watch(learner, schedule, rows, step):  # type: ignore[no-untyped-def]
         sampled.append(step.sampled)
-        noises.append((step.noisy - step.exact) / (schedule.noise * training.LATTICE))
+        noises.append((step.noisy - step.exact) / (schedule.noise * training.CLIP_LATTICE))
 
     with Release(request, allowed, open_ledger(), noise) as release:
         source = FrameSource(example_table(200), schema)

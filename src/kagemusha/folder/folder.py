@@ -132,8 +132,9 @@ def claimed(folder: Path) -> Iterator[Place]:
         with _explained(folder):
             for place in reversed(target.parents):
                 if not place.is_dir():
-                    place.mkdir()
-                    made.append(place)
+                    with suppress(FileExistsError):  # another run was quicker
+                        place.mkdir()
+                        made.append(place)
         with ExitStack() as held:
             with _explained(folder):
                 lock = target.with_name(f".{target.name}.lock")
