@@ -206,7 +206,7 @@ def quiet(self: SimulatedNoise, sigma: float, size: int) -> np.ndarray:
 def test_training_with_too_little_noise_is_caught(method: str) -> None:
     pytest.importorskip("torch")
     with patch.object(SimulatedNoise, "fast_gaussian", quiet):
-        found = audit(lambda: tiny(method), Budget(2.0, 1e-2), runs=300)
+        found = audit(lambda: tiny(method), Budget(1.0, 1e-2), runs=600)
     assert found.verdict.startswith("BROKEN")
 
 
