@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -9,6 +10,8 @@ import time
 import pytest
 
 from kagemusha.cli import main
+from kagemusha.cli.interrupt import CtrlC, Stopped
+from kagemusha.cli.output import progress_bar
 from kagemusha.errors import DataError
 
 
@@ -51,3 +54,15 @@ def test_errors_without_a_stop_are_told_as_they_are(monkeypatch, capsys):
         main()
     assert left.value.code == DataError.exit_code
     assert "the file is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("raised", [Stopped, KeyboardInterrupt])
+def test_a_stop_that_was_lost_is_raised_by_the_next_report_of_progress(raised):
+    CtrlC(raised).install()
+    with progress_bar() as progress:
+        progress("before", 0.1)
+        with contextlib.suppress(BaseException):  # as a callback from compiled code does
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        with pytest.raises(raised):
+            progress("after", 0.2)

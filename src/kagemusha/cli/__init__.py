@@ -6,27 +6,18 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Any, NoReturn
 
-
-class Stopped(BaseException):
-    """Ctrl-C; not an Exception, so that nothing on the way up mistakes it for a failure."""
+from kagemusha.cli.interrupt import CtrlC
 
 
 def main() -> None:
     """Run the command line; mistakes of the user end with one line and an exit code, never with a traceback."""
-    asked: list[int] = []
-
-    def stop(number: int, _: Any) -> NoReturn:
-        asked.append(number)
-        raise Stopped
-
-    signal.signal(signal.SIGINT, stop)  # before anything heavy is imported
+    stop = CtrlC().install()  # before anything heavy is imported
     try:
-        _run(asked)
+        _run(stop)
     except BaseException as error:
         # libraries may turn the stop into an error of their own, or lose it and fail over it later
-        if not asked or isinstance(error, SystemExit):
+        if not stop.pressed or isinstance(error, SystemExit):
             raise
     else:
         return
@@ -36,7 +27,7 @@ def main() -> None:
     fail("stopped. What was paid for is in the ledger: the same command goes on without paying again", 130)
 
 
-def _run(asked: list[int]) -> None:
+def _run(stop: CtrlC) -> None:
     from kagemusha.cli.app import app
     from kagemusha.cli.output import fail, show_bug
     from kagemusha.errors import KagemushaError, OutputError
@@ -51,19 +42,19 @@ def _run(asked: list[int]) -> None:
         finally:
             sys.stdout.flush()
     except KagemushaError as error:
-        if asked:
+        if stop.pressed:
             raise
         fail(str(error), error.exit_code)
     except BrokenPipeError:
         _close_output()
         sys.exit(0)
     except OSError as error:
-        if asked:
+        if stop.pressed:
             raise
         _close_output()
         fail(f"{error.filename or 'the output'}: {error.strerror or type(error).__name__}", OutputError.exit_code)
     except Exception:
-        if asked:
+        if stop.pressed:
             raise
         show_bug()
         sys.exit(1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kagemusha.cli.interrupt import CtrlC
 from kagemusha.cli.options import (
     AdjacencyOption,
     DatasetOption,
@@ -135,7 +135,7 @@ def attack(
     promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
     makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
     warn(note_look(data, "attack", ledger=ledger, dataset=dataset))
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    CtrlC(KeyboardInterrupt).install()
     attacked = []
     try:
         with progress_bar(quiet=as_json) as progress:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kagemusha.cli.interrupt import CtrlC
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, check_seed
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
@@ -66,7 +66,7 @@ def compare(
     declared = Schema.load(schema)
     warn(note_look(real, "compare", ledger=ledger, dataset=dataset))
     # the workers and this command each tidy up by Python's own rule
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    CtrlC(KeyboardInterrupt).install()
     try:
         with progress_bar(quiet=as_json) as progress:
             results = run_comparison(

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kagemusha.cli.interrupt import heed
 from kagemusha.files import shown
-from kagemusha.progress import Progress, silent
+from kagemusha.progress import Progress
 
 if TYPE_CHECKING:
     from kagemusha.ledger.cap import Cap
@@ -120,7 +121,7 @@ def _is_number(text: str) -> bool:
 def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     """A progress listener that shows what is done, how far it is and how long it will still take."""
     if quiet or not sys.stderr.isatty():
-        yield silent
+        yield lambda what, done: heed()
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -139,7 +140,12 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     )
     with bar:
         task = bar.add_task("starting", total=1.0)
-        yield lambda what, done: bar.update(task, description=shown(what), completed=done)
+
+        def listen(what: str, done: float) -> None:
+            heed()
+            bar.update(task, description=shown(what), completed=done)
+
+        yield listen
 
 
 PAID_BEFORE = (

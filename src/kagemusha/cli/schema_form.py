@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from kagemusha.cli import Stopped
+from kagemusha.cli.interrupt import Stopped
 from kagemusha.cli.output import plain
 from kagemusha.cli.schema_answers import (
     ANSWERS,
