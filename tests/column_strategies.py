@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from hypothesis import strategies as st
 
 from kagemusha.columns.label import NOT_A_NUMBER, canonical, text_of
+from kagemusha.columns.spelling import DATES, NUMBERS
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real
 
 HOSTILE_TEXTS = [
@@ -32,6 +33,8 @@ def columns(draw, name: str = "x") -> Modelled:
         special = st.one_of(st.sampled_from(["N", "?", "NA", "<5"]), st.sampled_from([-(10**7), 9_999_999, 10_000_000]))
         common["special"] = tuple(draw(st.lists(special, max_size=2, unique=True)))
     bins = draw(st.one_of(st.none(), st.integers(1, 40)))
+    if kind in ("integer", "real"):
+        common["spelling"] = draw(st.sampled_from([None, None, *NUMBERS]))
     if kind == "category":
         label = st.one_of(st.text(max_size=4), st.integers(-5, 12), st.booleans())
         label = label.filter(lambda value: "\x00" not in str(value) and value not in NOT_A_NUMBER)
@@ -58,7 +61,8 @@ def columns(draw, name: str = "x") -> Modelled:
         lower_day = draw(st.dates(date(1900, 1, 1), date(2050, 1, 1)))
         upper_day = lower_day + timedelta(days=draw(st.integers(0, 3000)))
         form = draw(st.sampled_from([None, "%Y-%m-%d", "%d/%m/%Y", "%Y-%m", "%Y", "%b %d %Y", "%Y%j"]))
-        return Date(name, lower=lower_day, upper=upper_day, bins=bins, format=form, **common)
+        spelling = draw(st.sampled_from([None, *DATES])) if form is None else None
+        return Date(name, lower=lower_day, upper=upper_day, bins=bins, format=form, spelling=spelling, **common)
     start = draw(st.datetimes(datetime(1900, 1, 1), datetime(2050, 1, 1)))
     end = start + timedelta(seconds=draw(st.integers(0, 100_000)))
     forms = [None, "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%d/%m/%Y %I%p", "%Y-%m-%d %H:%M:%S.%f"]

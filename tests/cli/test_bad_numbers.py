@@ -169,5 +169,4 @@ def test_a_table_that_cannot_be_cleaned_up(tmp_path: Path, monkeypatch: pytest.M
 def test_a_column_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "patients.csv"
     path.write_text("id,sex,,age\n1,F,2,3\n")
-    with pytest.raises(DataError, match=r"patients\.csv: column 3 of the header has no name"):
-        read_header(path)
+    assert read_header(path) == ("id", "sex", "column_3", "age")

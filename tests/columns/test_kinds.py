@@ -55,6 +55,11 @@ DECLARED: list[Modelled] = [
     Integer("x", values=(0, 1, 99)),
     Real("x", lower=-1, upper=10.5, bins=9, missing=True, out_of_domain="missing"),
     Real("x", lower=0.5, upper=900, bins=9, scale="log"),
+    Integer("x", lower=0, upper=50_000, bins=7, special=("N", -9), missing=True, spelling="1,234.56"),
+    Real("x", lower=-1, upper=9_000.5, bins=9, missing=True, spelling="1.234,56", out_of_domain="missing"),
+    Date("x", lower="1950-01-01", upper="2030-12-31", bins=9, missing=True, spelling="japanese"),
+    Date("x", lower="1950-01-01", upper="2030-12-31", bins=9, missing=True, spelling="day-first"),
+    Datetime("x", lower="1950-01-01", upper="2030-12-31", bins=30, missing=True, spelling="month-first"),
     Date("x", lower="1950-01-01", upper="2030-12-31", bins=9, missing=True),
     Date("x", lower="1950-01-01", upper="2030-12-31", format="%Y"),
     Date("x", lower="1950-01-01", upper="2030-12-31", format="%m/%Y", missing=True),
@@ -74,7 +79,13 @@ CLOCKS = [
     "1:2", ":30",
     "999999 days", "9999999:00", "00:00", "23:59:59.999999", "23:59:59.999999999",
 ]  # fmt: skip
-TEXTS = pa.array([*(t for t in HOSTILE_TEXTS if t is None or "\0" not in t), *CLOCKS], type=pa.string())
+WRITTEN = [
+    "1.234,56", "1,234.56", "12,5", "1,234", "-1.000,5", "\\22,379", "￥１２，３４５", "12 €", "€ 1.200,-",
+    "(1,234.50)", "▲300", "1 234", "1'234.5", "12%", "1,23,456", ",5", ".5", "1.", "令和7年4月1日", "R7.4.1",
+    "令和元年5月1日", "昭和64年1月7日 8時05分", "平成三年1月1日", "2024年4月1日", "2024/4/1 9:05", "31.12.2024",
+    "1/2/2024 10:30",     "30/2/2024", "12/31/2024", "３１．１２．２０２４", "1-2-99", "明治45年13月1日",
+]  # fmt: skip
+TEXTS = pa.array([*(t for t in HOSTILE_TEXTS if t is None or "\0" not in t), *CLOCKS, *WRITTEN], type=pa.string())
 SPANS = [None, *(timedelta(seconds=s) for s in (0, 1, -1, 5400.5, 93_600, 10**6)), timedelta(days=106_751)]
 MOMENTS = [
     None,

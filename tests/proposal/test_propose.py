@@ -16,7 +16,7 @@ from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError
 from kagemusha.proposal import propose
 from kagemusha.proposal.propose import propose_kinds
-from kagemusha.schema import Schema, Unit
+from kagemusha.schema import Category, Schema, Unit
 from kagemusha.schema.lint import check
 
 ROWS = 400
@@ -129,10 +129,13 @@ def test_a_file_without_a_header_is_suspected(tmp_path: Path) -> None:
     assert [f.column for f in check(propose(tmp_path / "people.csv")) if "no header line" in f.text] == ["39", "2.5"]
 
 
-def test_decimal_commas_are_suspected(tmp_path: Path) -> None:
+def test_decimal_commas_are_read_and_suspected_where_they_stand_as_categories(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("weight;city\n71,5;Paris\n80,25;Lyon, Rhône\n66,0;Nice\n")
-    warned = [f.column for f in check(propose(tmp_path / "people.csv")) if "decimal comma" in f.text]
-    assert warned == ["weight"]
+    drafted = propose(tmp_path / "people.csv")
+    assert drafted["weight"].kind == "real"
+    assert drafted["weight"].spelling == "1.234,56"  # type: ignore[attr-defined]
+    by_hand = drafted.with_columns(Category("weight", categories=("71,5", "80,25", "66,0")))
+    assert [f.column for f in check(by_hand) if "decimal comma" in f.text] == ["weight"]
 
 
 @pytest.mark.parametrize("kind", [int, float, str])

@@ -48,7 +48,10 @@ FULL = Schema(
         Real("income", lower=1.0, upper=1e6, bins=9, scale="log", special=("N", -9), decimals=2, missing=True),
         Real("bmi", edges=(10.0, 18.5, 25.0, 60.0), out_of_domain="clip"),
         Real("w", lower=0.0, upper=9.0, missing=True),
-        Date("admitted", lower="2000-01-01", upper="2024-12-31", bins=25),
+        Date("admitted", lower="2000-01-01", upper="2024-12-31", bins=25, spelling="japanese"),
+        Integer("paid", lower=0, upper=99, spelling="1,234.56"),
+        Real("owed", lower=0, upper=99, spelling="1.234,56"),
+        Datetime("called", lower="2000-01-01", upper="2024-12-31", bins=25, spelling="day-first"),
         Date("left", lower="2000-01-01", upper="2025-12-31", missing=True),
         Date("born", lower="1900-01-01", upper="2024-12-31", format="%Y"),
         Integer("stay", lower=0, upper=99, formula="left - admitted", replaces="left", missing=True),
@@ -64,6 +67,7 @@ FULL = Schema(
     ],
     "income",
     Weight("w", 1.5),
+    "cp932",
 )
 """Every section and every field of a schema file."""
 

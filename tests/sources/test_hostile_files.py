@@ -23,6 +23,7 @@ from kagemusha.schema.images import image_schema
 from kagemusha.sources import open_source
 from kagemusha.sources.header import connect
 from kagemusha.sources.images import open_images
+from kagemusha.sources.rawfile import DOCUMENTS
 
 CANARY = "Zyxwv-canary-8417"
 C = CANARY.encode()
@@ -75,9 +76,8 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "row of spaces": (raw(GOOD + b"   \n"), "fields"),
     "long first row": (raw(b"name,age\n%s,1,%s\n" % (C, C)), "fields"),
     "late short row": (raw(GOOD * 1 + b"a,1\n" * 200_000 + C + b"\n"), "line 200005"),
-    "twice the same name": (raw(b"name,age,name\n%s,1,2\n" % C), "columns 1 and 3"),
-    "UTF-16": (raw(GOOD.decode().encode("utf-16")), "UTF-16"),
-    "UTF-16 big end": (raw(b"\xfe\xff" + GOOD.decode().encode("utf-16-be")), "UTF-16"),
+    "twice the same name": (raw(b"name,age,name\n%s,1,2\n" % C), "'name_2' that the schema does not declare"),
+    "UTF-16 cut short": (raw((GOOD * 9).decode().encode("utf-16")[:-1]), "damaged"),
     "UTF-16 without mark": (raw(GOOD.decode().encode("utf-16-le")), "UTF-16"),
     "UTF-32": (raw(GOOD.decode().encode("utf-32")), "UTF-16"),
     "latin-1 in a row": (raw(GOOD + C + b"\xe9,3\n"), "not UTF-8"),
@@ -103,7 +103,8 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     ),
     "gzip in name only": (raw(GOOD, "t.csv.gz"), "damaged"),
     "gzip cut short": (raw(gzip.compress(GOOD * 1000)[:-20], "t.csv.gz"), "damaged"),
-    "unknown suffix": (raw(GOOD, "t.xlsx"), "must end in"),
+    "unknown suffix": (raw(GOOD, "t.docx"), "must end in"),
+    **{f"not really {end}": (raw(GOOD + C, f"t{end}"), "damaged") for end in DOCUMENTS},
     "no suffix": (raw(GOOD, "table"), "must end in"),
     "a zip": (raw(b"PK\x03\x04" + b"\0" * 50 + C, "t.csv"), "zip archive"),
     "gzip called .csv": (raw(gzip.compress(GOOD), "t.csv"), "compressed with gzip; name it .csv.gz, or unpack it"),

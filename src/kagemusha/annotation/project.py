@@ -105,7 +105,7 @@ def explanatory(schema: Schema, label: str) -> Schema:
     kept = [Drop(column.name) if column.name == label else column for column in schema.columns]
     rules = [rule for rule in schema.constraints if label not in rule.columns]
     weight = schema.weight if schema.weight is not None and schema.weight.column != label else None
-    return Schema(kept, schema.unit, rules, weight=weight)
+    return Schema(kept, schema.unit, rules, weight=weight, encoding=schema.encoding)
 
 
 def run_rounds(

@@ -134,7 +134,7 @@ def attack(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
     makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
-    warn(note_look(data, "attack", ledger=ledger, dataset=dataset))
+    warn(note_look(data, "attack", ledger=ledger, dataset=dataset, encoding=declared.encoding))
     CtrlC(KeyboardInterrupt).install()
     attacked = []
     try:

@@ -64,7 +64,7 @@ def compare(
     )
     refuse_beside_release(out / "comparison.html")
     declared = Schema.load(schema)
-    warn(note_look(real, "compare", ledger=ledger, dataset=dataset))
+    warn(note_look(real, "compare", ledger=ledger, dataset=dataset, encoding=declared.encoding))
     # the workers and this command each tidy up by Python's own rule
     CtrlC(KeyboardInterrupt).install()
     try:

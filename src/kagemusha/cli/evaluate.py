@@ -82,7 +82,7 @@ def evaluate(
         refuse_beside_release(path)
     declared = _schema_for(schema, synthetic)
     loaded = load_model(model) if model is not None else None
-    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset))
+    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset, encoding=declared.encoding))
     with progress_bar(quiet=as_json) as progress:
         found = run(
             real,

@@ -50,7 +50,7 @@ def sample(
     loaded = load_model(model / "model.kage" if model.is_dir() else model)
     with progress_bar(quiet=as_json) as progress:
         drawn = stream(loaded, rows, rng=np.random.default_rng(seed), where=where, progress=progress)
-        written = write_tables(drawn, out, safe=spreadsheet_safe)
+        written = write_tables(drawn, out, safe=spreadsheet_safe, marked=loaded.schema.encoding is not None)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(loaded.schema).in_words())
     group = None if where is None else drawn_group(loaded, where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,25 +17,40 @@ app = typer.Typer(no_args_is_help=True, help="What is public about a table: colu
 
 @app.command()
 def propose(
-    data: Annotated[Path, typer.Argument(help="The private table: a CSV or Parquet file.", show_default=False)],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="The private table: a CSV, Parquet, Excel, OpenDocument, Stata, SPSS or SAS file, or the address of a "
+            "database, as `synth` takes it.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path | None, typer.Option("--out", help="File to write; by default NAME.toml.")] = None,
     open_facts: Annotated[
         bool,
         typer.Option("--open", help="Take kinds only; leave categories and bounds open for `synth --discover`."),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    table: TableOption = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="How a text file is written that is not UTF-8: cp932, euc-jp, cp1252, …; found if not said."),
+    ] = None,
 ) -> None:
     """Draft a schema from the data. Every fact it takes from the data is marked until a person confirms it."""
+    from kagemusha.proposal.notes import proposal_notes
     from kagemusha.proposal.propose import propose as draft
     from kagemusha.proposal.propose import propose_kinds
     from kagemusha.schema.lint import check as look
 
-    path = out or data.with_suffix(".toml").name
-    path = Path(path)
+    path = out or Path(f"{table or Path(data).stem}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} already exists; choose another --out or add --force")
-    schema = propose_kinds(data) if open_facts else draft(data)
+    place: dict[str, Any] = {} if table is None else {"table": table}
+    schema = (propose_kinds if open_facts else draft)(data, encoding=encoding, **place)
     schema.save(path)
+    for line in proposal_notes(schema, data):
+        say(plain(line))
     for finding in look(schema):
         if finding.level == "warning":
             say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")

@@ -31,6 +31,7 @@ from kagemusha.columns.bins import Span, draw, to_codes
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.label import MICROSECONDS_PER_DAY, days_of
 from kagemusha.columns.modelled import Modelled
+from kagemusha.columns.spelling import spelt
 from kagemusha.columns.values import Elapsed, Instant, Plain
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ class Axis(Modelled):
     doubles show them as they are written here. With a `formula` the values are not read but worked out of other columns
     of the row; such a column is not in the table (unless `in_table`) and is modelled in place of the column it
     `replaces`, or, if it replaces none, is a column of the table that follows from the others and is not modelled at
-    all.
+    all. `spelling` is how people write the values in texts (see `columns.spelling`).
     """
 
     _: KW_ONLY
     special: tuple[str | int | float, ...] = ()
     formula: str | None = None
     replaces: str | None = None
+    spelling: str | None = None
     in_table: bool = False
     lower: Any = None
     upper: Any = None
@@ -146,13 +148,16 @@ class Axis(Modelled):
         numbers = reader.numbers(texts)
         return numbers, np.isnan(numbers)
 
+    def read_spelt(self, texts: Any, reader: TextReader) -> Said:
+        """The same of texts as people write them."""
+        return self.read_texts(texts if self.spelling is None else spelt(texts, self.spelling), reader)
+
     def read_native(self, values: Any) -> Said | None:
         """What an arrow array says whose values need not become text first; None for any other."""
         if is_temporal(values.type):
             microseconds, missing = microseconds_of(values)
             return microseconds.astype(np.float64) / float(MICROSECONDS_PER_DAY), missing
-        numbers = floats_of(values)
-        return None if numbers is None else (numbers, np.isnan(numbers))
+        return None if (numbers := floats_of(values)) is None else (numbers, np.isnan(numbers))
 
     def places(self, said: NDArray[Any]) -> NDArray[Any]:
         """Where lies what is said."""
@@ -166,7 +171,7 @@ class Axis(Modelled):
             return self.n_values + self.special_texts[value]
         said = self.says(value)
         if isinstance(said, str):
-            (said,), (nothing,) = self.read_texts([said], reader)
+            (said,), (nothing,) = self.read_spelt([said], reader)
             said = None if nothing else said
         if said is None or math.isnan(said):
             return self.missing_or_outside_code
@@ -185,7 +190,7 @@ class Axis(Modelled):
         said = np.array([0 if one is None or isinstance(one, str) else one for one in heard], dtype=kind)
         missing = np.array([one is None for one in heard], dtype=np.bool_)
         if texts:
-            said[list(texts)], missing[list(texts)] = self.read_texts(list(texts.values()), reader)
+            said[list(texts)], missing[list(texts)] = self.read_spelt(list(texts.values()), reader)
         return said, missing | np.isnan(said)
 
     def measures(self, values: Sequence[Plain], reader: TextReader) -> FloatArray:
@@ -225,7 +230,7 @@ class Axis(Modelled):
         def distinct(some: Any) -> Codes:
             if not is_text(some.type) or self.special_texts:
                 return self.encode_plain(plain_values(some), reader)
-            numbers, missing = self.read_texts(some, reader)
+            numbers, missing = self.read_spelt(some, reader)
             return to_codes(self, self.places(numbers), missing)
 
         codes: Codes = by_distinct(values, distinct)
@@ -239,8 +244,7 @@ class Axis(Modelled):
         return Cells.joined([self._cells_of_chunk(chunk, reader) for chunk in chunks_of(values)])
 
     def _cells_of_chunk(self, values: Any, reader: TextReader) -> Cells:
-        said = self.read_native(values)
-        if said is not None:
+        if (said := self.read_native(values)) is not None:
             return self.cells_of_said(*said)
         found: Cells = by_distinct(values, lambda some: self._cells_of_plain(plain_values(some), reader))
         return found
@@ -265,8 +269,8 @@ class Axis(Modelled):
 
     def cells_of(self, codes: IntArray, numbers: NDArray[Any] | None = None) -> Cells:
         """Codes, and the numbers that stand for those of bins."""
-        extra = codes - self.n_values
-        return Cells(np.where(extra >= 0, extra, -1), np.zeros(len(codes)) if numbers is None else numbers)
+        extra = np.maximum(codes - self.n_values, -1)
+        return Cells(extra, np.zeros(len(codes)) if numbers is None else numbers)
 
     def draw(
         self, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None, shape: FloatArray | None = None
@@ -288,8 +292,8 @@ class Axis(Modelled):
     def on_lattice(self, values: FloatArray) -> Cells:
         """Worked-out numbers (moments in days) as values that the column can show; NaN becomes missing."""
         missing = ~np.isfinite(values)
-        numbers = np.where(missing, 0.0, np.round(values, ROUND))
-        return Cells(np.where(missing, len(self.special), -1), self.to_lattice(numbers))
+        places = self.to_lattice(np.where(missing, 0.0, np.round(values, ROUND)))
+        return Cells(np.where(missing, len(self.special), -1), places)
 
     def to_lattice(self, numbers: FloatArray) -> NDArray[Any]:
         """The nearest places that the column can show."""

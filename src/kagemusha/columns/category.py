@@ -255,8 +255,8 @@ class Category(Labelled):
         own = self.categories or ()
         if sum(_COMMA.fullmatch(str(label)) is not None for label in own) >= max(2, len(own) // 2):
             found.append(
-                "its categories look like numbers with a decimal comma; write them with a point to have them read as "
-                "numbers"
+                "its categories look like numbers with a decimal comma; declare them as numbers with "
+                "spelling = '1.234,56' to have them read as such"
             )
         said: dict[float, str] = {}
         for text in self.texts:

@@ -12,7 +12,7 @@ record, and so does the place of every raw value:
 * what cannot be read as a number or a date counts as missing, and so do empty text, unless the empty text is a
   declared category, and the text NaN;
 * text is compared exactly: nothing is stripped, case counts. What is no category as it is spelt but says the same
-  number as one (`spelling.py`: 1.0 and true say 1, a date says its day) is that category.
+  number as one (`label.py`: 1.0 and true say 1, a date says its day) is that category.
 
 No type in which a table stores a column changes this: each value is read as if it stood alone.
 """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kagemusha.columns.bins import EXACT, check_scale, ends, lattice_starts, listed_values
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES
-from kagemusha.columns.measured import SHARED
+from kagemusha.columns.measured import SPELT
 from kagemusha.columns.number import Number
 
 
@@ -35,7 +35,7 @@ class Integer(Number):
     kind: ClassVar[str] = "integer"
     asked_as: ClassVar[type] = int
     noun: ClassVar[str] = "a whole number"
-    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "scale", "values", *SHARED, "dtype")
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "scale", "values", *SPELT, "dtype")
     largest: ClassVar[tuple[int, int]] = (0, 10_000)
 
     def _validate(self) -> None:

@@ -30,6 +30,9 @@ _LIKE_A_NUMBER = re.compile(r"\s|[-+.]*[0-9]|[-+]?(inf|nan)|epoch|now|today|\0")
 SHARED = ("special", "formula", "replaces", "in_table", "missing", "out_of_domain")
 """Fields of every measured column."""
 
+SPELT = ("spelling", *SHARED)
+"""Those of columns that people write in several ways."""
+
 
 @dataclass(frozen=True)
 class Measured(PushedAxis):
@@ -38,6 +41,8 @@ class Measured(PushedAxis):
     rules: ClassVar[tuple[OutOfDomain, ...]] = ("clip", "missing")
     asked_as: ClassVar[type] = str
     """How a person writes a bound."""
+    spellings: ClassVar[tuple[str, ...]] = ()
+    """How texts of this kind may be written."""
     noun: ClassVar[str]
     """What a value is, in a sentence."""
 
@@ -79,6 +84,8 @@ class Measured(PushedAxis):
         for field in ("formula", "replaces"):
             if getattr(self, field) is not None:
                 self._check_text(field)
+        if self.spelling is not None and self.spelling not in self.spellings:
+            self.fail("spelling", self.spelling, " or ".join(map(repr, self.spellings)) or "left out")
         self._check_flag("in_table")
         if self.formula is None and (self.replaces is not None or self.in_table):
             self.fail(

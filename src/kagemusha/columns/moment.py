@@ -20,7 +20,8 @@ from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import MAX_CODES
 from kagemusha.columns.label import MICROSECONDS_PER_DAY, number_text
 from kagemusha.columns.label import microseconds_of as stamp_of
-from kagemusha.columns.measured import SHARED, Measured
+from kagemusha.columns.measured import SPELT, Measured
+from kagemusha.columns.spelling import DATES
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import Elapsed, Instant, Plain
 from kagemusha.errors import UsageError
@@ -62,12 +63,13 @@ class Moment(Measured):
         "bins",
         "edges",
         "format",
-        *SHARED,
+        *SPELT,
         "dtype",
     )
     largest: ClassVar[tuple[str, str]] = ("2000-01-01", "2029-12-31")
     native: ClassVar[frozenset[Stored]] = MOMENTS
     read_whole: ClassVar[bool] = True
+    spellings: ClassVar[tuple[str, ...]] = DATES
     default_unit: ClassVar[str]
     shown_as: ClassVar[str]
     """The type of native output, if no other is declared."""
@@ -93,6 +95,8 @@ class Moment(Measured):
             self._check_text("format")
             if (allowed := formats.allowed(self.format, self.unit, self.units, self.kind)) is not None:
                 self.fail("format", self.format, allowed)
+        if self.spelling is not None and self.format is not None:
+            self.fail("spelling", self.spelling, "left out where a format is given")
         for field, values in ends(self):
             normal = tuple(self._parse_end(field, value) for value in values)
             object.__setattr__(self, field, normal if field == "edges" else normal[0])

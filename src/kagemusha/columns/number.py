@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.measured import Measured
+from kagemusha.columns.spelling import COMMA, NUMBERS
 from kagemusha.errors import UsageError
 
 
@@ -22,6 +23,8 @@ class Number(Measured):
     _: KW_ONLY
     scale: str | None = None
     values: tuple[Any, ...] | None = None
+
+    spellings: ClassVar[tuple[str, ...]] = NUMBERS
 
     @cached_property
     def points(self) -> NDArray[Any] | None:
@@ -50,6 +53,10 @@ class Number(Measured):
         inside = cells.codes < 0
         plain = pa.array(np.where(inside, cells.numbers, 0), mask=~inside)
         plain = plain if self.dtype is None else plain.cast(self.dtype)
+        if self.spelling == COMMA and not self.whole:
+            texts = pc.replace_substring(self._as_texts(plain), ".", ",")
+            named = pa.array([*(str(value).replace(".", ",") for value in self.special), None], type=pa.string())
+            return self._with_special(texts, named, inside, cells)
         if not self.special:
             return plain
         if all(isinstance(value, int | float) for value in self.special):
@@ -59,6 +66,12 @@ class Number(Measured):
             plain, named = plain.cast(kind), pa.array([*map(float, self.special), None], type=pa.float64()).cast(kind)
         else:
             plain, named = self._as_texts(plain), pa.array([*map(str, self.special), None], type=pa.string())
+        return self._with_special(plain, named, inside, cells)
+
+    def _with_special(self, plain: Any, named: Any, inside: NDArray[np.bool_], cells: Cells) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         chosen = named.take(pa.array(np.where(inside, len(self.special), cells.codes)))
         return pc.if_else(pa.array(inside), plain, chosen)
 

@@ -76,7 +76,7 @@ def without_bar(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def number_sql(text: str) -> str:
-    """DuckDB expression: the number a text says (see `schema.spelling`), or NULL."""
+    """DuckDB expression: the number a text says (see `columns.label`), or NULL."""
     return f"coalesce(TRY_CAST({text} AS DOUBLE), {_truth(text)}, {days_sql(_iso(text))})"
 
 
@@ -123,7 +123,7 @@ def _truth(text: str) -> str:
 
 
 def _iso(text: str) -> str:
-    """Microseconds since 1970 of an ISO 8601 text (see `schema.spelling`), or NULL."""
+    """Microseconds since 1970 of an ISO 8601 text (see `columns.label`), or NULL."""
     zone = f"CASE WHEN length({text}) >= {ZONED_FROM} THEN regexp_extract({text}, '{ZONE}$', 0) ELSE '' END"
     local = f"substr({text}, 1, length({text}) - length({zone}))"
     stamp = f"epoch_us(TRY_CAST(substr({local}, 1, {DATE_TIME_LENGTH}) AS TIMESTAMP))"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 SPEAKS = "0123456789+-. \titfTF"
-"""The characters that a text may begin with that says a number (see `columns.spelling`)."""
+"""The characters that a text may begin with that says a number (see `columns.label`)."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,9 @@ class PushedAxis(Axis):
         """
         return dialect.is_number(text), dialect.double(text)
 
+    def _form(self) -> dict[str, Any]:
+        return super()._form() if self.spelling is None else {**super()._form(), "spelling": self.spelling}
+
     # codes in SQL
 
     def of_number(self, number: str, dialect: Dialect) -> str:
@@ -184,8 +187,9 @@ class PushedAxis(Axis):
 
     def text_in_duck(self, text: str, duck: DuckDialect, types: dict[str, list[str]]) -> tuple[str, bool]:
         """What DuckDB reads of it: NULL where it is not sure."""
-        read = self.text_says(text, duck)
-        return "NULL" if read is None else read[1], False
+        read = None if self.spelling else self.text_says(text, duck)
+        nothing = f"CAST(NULL AS {'BIGINT' if self.read_whole else 'DOUBLE'})"
+        return nothing if read is None else read[1], False
 
     def _from_duck(self, values: Any) -> Said:
         missing = values.is_null().to_numpy(zero_copy_only=False)

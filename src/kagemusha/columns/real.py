@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import FloatArray
 from kagemusha.columns.bins import check_scale, ends, listed_values
-from kagemusha.columns.measured import SHARED
+from kagemusha.columns.measured import SPELT
 from kagemusha.columns.number import Number
 from kagemusha.errors import UsageError
 
@@ -49,7 +49,7 @@ class Real(Number):
         "scale",
         "values",
         "decimals",
-        *SHARED,
+        *SPELT,
     )
 
     def _form(self) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _of_frame(frame: Any, schema: Schema) -> list[tuple[Modelled, Any]]:
 
 
 def _of_file(path: str | PathLike[str], schema: Schema) -> list[tuple[Modelled, Any]]:
-    file = open_file(path)
+    file = open_file(path, schema.encoding)
     places = {name: i for i, name in enumerate(file.names)}
     wanted = [(column, places[column.name]) for column in _seen(schema, file.names)]
     with file.reading() as (connection, table):

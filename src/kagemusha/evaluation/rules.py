@@ -38,14 +38,14 @@ def broken_rules(real: Any, synthetic: Any, schema: Schema) -> list[BrokenRule]:
 
 
 def _counted(table: Any, schema: Schema) -> dict[str, int]:
-    frame = _read(table) if isinstance(table, str | PathLike) else table
+    frame = _read(table, schema.encoding) if isinstance(table, str | PathLike) else table
     names: Sequence[str] = open_frame(frame).columns
     return violations(frame, present(schema, set(names)))
 
 
-def _read(path: str | PathLike[str]) -> Any:
+def _read(path: str | PathLike[str], encoding: str | None) -> Any:
     """The whole file as an arrow table; a CSV as texts, which the encoder reads."""
-    file = open_file(path)
+    file = open_file(path, encoding)
     with file.reading() as (connection, table):
         chosen = ", ".join(f"{file.source(i)} AS v{i}" for i in range(len(file.names)))
         return connection.sql(f"SELECT {chosen} FROM {table}").to_arrow_table().rename_columns(list(file.names))

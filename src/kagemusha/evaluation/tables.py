@@ -32,7 +32,9 @@ def read_table(table: Any, schema: Schema) -> CodedTable:
     else:
         if holds_pictures(table):
             return CodedTable(schema, open_images(Path(table), schema).records()[0])
-        names = open_file(table).names if isinstance(table, str | PathLike) else open_frame(table).columns
+        names = (
+            open_file(table, schema.encoding).names if isinstance(table, str | PathLike) else open_frame(table).columns
+        )
         source = open_source(table, present(schema, set(names)))
     columns, _ = source.records()
     return CodedTable(source.schema, columns)
@@ -42,4 +44,4 @@ def present(schema: Schema, names: set[str]) -> Schema:
     """The schema without columns that are dropped or made up and that the table lacks."""
     there = names | {c.name for c in schema.with_codes}
     kept = (c for c in schema if c.name in there)
-    return Schema(kept, constraints=schema.constraints, weight=schema.weight)
+    return Schema(kept, constraints=schema.constraints, weight=schema.weight, encoding=schema.encoding)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -106,10 +108,11 @@ def write_table(table: Any, path: Path) -> None:
     write_tables(iter([table]), path)
 
 
-def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> int:
+def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False, marked: bool = False) -> int:
     """Write arrow tables of one schema as one file, each as it comes, and say how many rows they had.
 
-    The file is complete or absent. With `safe`, what a spreadsheet would take for a formula is escaped.
+    The file is complete or absent. With `safe`, what a spreadsheet would take for a formula is escaped. A `marked` CSV
+    begins with the mark of UTF-8: its schema declares another encoding, in which it would be read without.
     """
     import duckdb
     import pyarrow as pa
@@ -127,6 +130,8 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
                 connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
                 # DuckDB quotes only what needs it, as most spreadsheets and the original files do
                 connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        if marked and "csv" in form:
+            _mark(part)
         part.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -138,6 +143,17 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False) -> in
         reason = "no space left or not writable" if isinstance(error, duckdb.Error) else error.strerror
         raise OutputError(f"{path}: could not be written ({reason})") from None
     return feed.rows
+
+
+def _mark(path: Path) -> None:
+    whole = path.with_name(f"{path.name}.marked")
+    try:
+        with path.open("rb") as text, whole.open("wb") as out:
+            out.write(codecs.BOM_UTF8)
+            shutil.copyfileobj(text, out)
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)
 
 
 def _by_arrow(feed: _Feed, path: Path) -> None:

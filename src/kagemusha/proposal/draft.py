@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from kagemusha.columns.arrow import plain_values
@@ -15,16 +15,15 @@ from kagemusha.columns.boolean import Boolean
 from kagemusha.columns.category import Category
 from kagemusha.columns.clock import Duration, TimeOfDay
 from kagemusha.columns.column import Column
-from kagemusha.columns.date import Date
-from kagemusha.columns.datetime import Datetime
 from kagemusha.columns.drop import Drop
 from kagemusha.columns.integer import Integer
 from kagemusha.columns.label import compatible
-from kagemusha.columns.moment import Moment
 from kagemusha.columns.real import Real
 from kagemusha.columns.spans import written
 from kagemusha.columns.values import Elapsed
 from kagemusha.errors import SchemaError
+from kagemusha.proposal.moments import BINS, drafted_moments, format_of, native_moments
+from kagemusha.proposal.spellings import REAL, is_yes_or_no, seen_spelling
 from kagemusha.schema.lint import looks_like_identifier, looks_like_names
 
 FEW_CATEGORIES = 256
@@ -32,19 +31,12 @@ FEW_NUMBERS = 64
 FEW_CODES, FEWEST_NUMBERS = 5, 20
 FEW_VALUES = 12
 MANY_CODES = 10_000
-BINS = 32
 LONG_TAIL = 15
 """The largest number is this many times the middle one where bins should grow with the numbers."""
 
 GAPS = frozenset({"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", "-", "."})
-FORMATS = (
-    "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y%m%d",
-    "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y/%m/%d %H:%M:%S",
-    "%Y/%m/%d %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f",
-)  # fmt: skip
 # 1.0 is how a whole number is often written in a column with gaps.
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0)?")
-REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 CODE = re.compile(r"[A-Z]{1,3}[0-9]{1,4}[A-Z]?(\.[0-9A-Z]{1,4})?|[0-9]{3,8}")
 """How codes look of which there are many: ICD-10, postcodes, industries."""
@@ -75,7 +67,7 @@ def draft_column(name: str, values: Any) -> Column:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _numbers(name, present.cast(pa.float64(), safe=False).to_pylist(), gaps)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _native_moments(name, present, gaps)
+        return native_moments(name, present, gaps)
     if pa.types.is_time(kind):
         return TimeOfDay(name, missing=gaps, derived=("kind", "missing"))
     if pa.types.is_duration(kind) or pa.types.is_interval(kind):
@@ -99,18 +91,18 @@ def _drop(name: str, reason: str) -> Drop:
 
 
 def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
-    words = [text for text in distinct if text not in GAPS]
+    words = [text for text in distinct if text.strip() not in GAPS]
     said_gaps = gaps or len(words) < len(distinct)
     if not words:
         return _drop(name, NOTHING)
     if looks_like_names(name):
         return _drop(name, PERSONS)  # names are never listed in a draft
-    if set(words) == {"true", "false"}:
+    if set(words) == {"true", "false"} or is_yes_or_no(words):
         return Boolean(name, missing=said_gaps, derived=("kind", "missing"))
-    form = _format_of(words)
+    form = format_of(words)
     if form is not None:
         moments = [datetime.strptime(word, form) for word in words]
-        return _moments(name, moments, said_gaps, form, timed="%H" in form)
+        return drafted_moments(name, moments, said_gaps, form, timed="%H" in form)
     if (times := TimeOfDay.drafted(name, words, said_gaps)) is not None:
         return times
     if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:
@@ -122,6 +114,8 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     if all(map(REAL.fullmatch, words)) and not any(re.match(r"[+-]?0[0-9]", word) for word in words):
         decimals = max(len(word.partition(".")[2]) for word in words)
         return _reals(name, [float(word) for word in words], said_gaps, decimals, rows=rows)
+    if (spelt := _spelt(name, words, said_gaps)) is not None:
+        return spelt
     mixed = _numbers_and_codes(name, words, said_gaps)
     if mixed is not None:
         return mixed
@@ -133,6 +127,19 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     derived = ("kind", "categories", "missing")
     missing = gaps or len(values) < len(distinct)
     return Category(name, categories=compatible(sorted(values)), missing=missing, derived=derived)
+
+
+def _spelt(name: str, words: list[str], gaps: bool) -> Column | None:
+    """Numbers with separators or currency signs, dates of several forms or of Japanese eras; None if neither."""
+    found = seen_spelling(words)
+    if found is None or found.plain == words:
+        return None
+    drafted = _texts(name, list(dict.fromkeys(found.plain)), len(words) + 1, gaps).axis
+    if drafted is None or (drafted.sort == "moment") != found.moments:
+        return None
+    form: dict[str, Any] = {"format": None} if found.moments else {}
+    marks = (*(mark for mark in drafted.derived if mark not in form), "spelling")
+    return replace(drafted, spelling=found.spelling, derived=marks, **form)
 
 
 def looks_like_codes(name: str) -> bool:
@@ -258,43 +265,3 @@ def _rounded_out(low: float, high: float) -> tuple[float, float]:
     inverse = round(1 / step)
     lower, upper = math.floor(low * inverse) / inverse, math.ceil(high * inverse) / inverse
     return lower, upper if upper > lower else lower + step
-
-
-def _format_of(words: Sequence[str]) -> str | None:
-    return next((form for form in FORMATS if all(map(_reads(form), words))), None)
-
-
-def _reads(form: str) -> Callable[[str], bool]:
-    length = len(datetime(2000, 12, 31, 23, 59, 59).strftime(form))
-
-    def reads(word: str) -> bool:
-        if len(word) != length or not word[0].isdigit():
-            return False
-        try:
-            return 1800 <= datetime.strptime(word, form).year <= 2200
-        except ValueError:
-            return False
-
-    return reads
-
-
-def _native_moments(name: str, values: Any, gaps: bool) -> Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        values = pc.local_timestamp(values)
-    moments = values.cast(pa.timestamp("us"), safe=False)
-    days = moments.cast(pa.date32(), safe=False).cast(pa.timestamp("us"))
-    timed = not pc.all(pc.equal(moments, days)).as_py()
-    stamps = pc.min_max(moments).as_py()
-    return _moments(name, [stamps["min"], stamps["max"]], gaps, None, timed=timed)
-
-
-def _moments(name: str, moments: Sequence[datetime], gaps: bool, form: str | None, *, timed: bool) -> Moment:
-    first, last = min(moments).year, max(moments).year
-    derived = ("kind", "lower", "upper", "missing", *(["format"] if form else []))
-    lower: date = date(first, 1, 1)
-    upper: date = datetime(last, 12, 31, 23, 59, 59) if timed else date(last, 12, 31)
-    make: type[Moment] = Datetime if timed else Date
-    return make(name, lower=lower, upper=upper, bins=BINS, format=form, missing=gaps, derived=tuple(derived))

@@ -272,7 +272,7 @@ def _counts(
     found = {c.name: c for c in cut}
     # nothing else is read: neither rules nor formulas are asked about
     table = [found.get(c.name) or Drop(c.name) for c in finder.schema.table_columns]
-    curator, _ = finder.curator(Schema(table, finder.schema.unit))
+    curator, _ = finder.curator(Schema(table, finder.schema.unit, encoding=finder.schema.encoding))
     mechanism = "laplace" if ACCOUNTANTS[finder.accounting].pure else "gaussian"
     noisy = curator.measure([(c.name,) for c in cut], cost, mechanism=mechanism, word=word)
     return [(m.values[: c.n_values].astype(np.float64), m.sigma) for c, m in zip(cut, noisy, strict=True)]

@@ -20,7 +20,12 @@ from kagemusha.sources.lake import full_name, identity_of, open_files
 
 
 def note_look(
-    table: str | PathLike[str], command: str, *, ledger: str | Path | None = None, dataset: str | None = None
+    table: str | PathLike[str],
+    command: str,
+    *,
+    ledger: str | Path | None = None,
+    dataset: str | None = None,
+    encoding: str | None = None,
 ) -> str:
     """Tell the ledger of a table's files that a command is about to read them as they are.
 
@@ -42,7 +47,7 @@ def note_look(
         budget=unpaid,
         accounting=Accounting.GDP,
         key=f"{datetime.now(UTC).isoformat()} {os.getpid()}",  # every look is one of its own
-        identity=_identity(table),
+        identity=_identity(table, encoding),
         inside=True,
     )
     try:
@@ -53,5 +58,5 @@ def note_look(
     return ""
 
 
-def _identity(table: str | PathLike[str]) -> Identity | None:
-    return None if holds_pictures(table) else identity_of(open_files(table))
+def _identity(table: str | PathLike[str], encoding: str | None) -> Identity | None:
+    return None if holds_pictures(table) else identity_of(open_files(table, encoding))

@@ -63,11 +63,17 @@ def check(schema: Schema) -> list[Remark]:
     return findings
 
 
-_IDENTIFIER = re.compile(r"(?i)(^|[_\W])(id|nr|no|number|mrn|ssn|key|uuid|pid|patient|person|subject|case)$|ID$|Id$")
+_IDENTIFIER = re.compile(
+    r"(?i)(^|[_\W])(id|nr|no|number|mrn|ssn|key|uuid|pid|patient|person|subject|case|nummer|numéro|número)$|ID$|Id$"
+    r"|(患者|個人|被保険者|職員|社員|会員|カルテ|症例|受付|診察券|世帯|顧客)(番号|ID|No\.?|コード|ＩＤ)$|(^|[_\W])番号$"
+)
 
 
 _NAMES = re.compile(
     r"(?i)(^|[_\W])((first|last|sur|family|given|middle|full|patient|person)[ _-]?)?names?$|surname|Name$"
+    r"|氏名|姓名|名前|お名前|患者名|フリガナ|ふりがな|カナ氏名|(^|[_\W])(氏|姓|名|セイ|メイ)$|성명|이름"
+    r"|(^|[_\W])((vor|nach|familien|zu)?namen?|pr[eé]nom|nom(bre)?s?|apellidos?|cognome|nome|sobrenome|achternaam"
+    r"|voornaam|imi[eę]|nazwisko|фамилия|имя|отчество|фио|efternamn|förnamn|etternavn|fornavn|sukunimi|etunimi)$"
 )
 
 

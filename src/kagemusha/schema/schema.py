@@ -15,6 +15,7 @@ from typing import Any
 from kagemusha.columns import Column, Measured, Modelled
 from kagemusha.columns.column import shown
 from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
+from kagemusha.encodings import known_encoding
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.files import StrangeFileError, read_regular, write_whole
 from kagemusha.schema import derivations, toml
@@ -39,6 +40,7 @@ class Schema:
     """A column that people will want to predict from the others: methods that can take special care of it do."""
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
+    encoding: str | None = None
 
     def __init__(
         self,
@@ -47,10 +49,12 @@ class Schema:
         constraints: Iterable[Constraint | str] = (),
         target: str | None = None,
         weight: Weight | str | None = None,
+        encoding: str | None = None,
     ) -> None:
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "target", target)
+        object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
         object.__setattr__(self, "constraints", rules)
         object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
@@ -193,8 +197,7 @@ class Schema:
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
-        kept = [new.pop(column.name, column) for column in self.columns]
-        return _replace(self, columns=(*kept, *new.values()))
+        return _replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
@@ -206,7 +209,7 @@ class Schema:
 
     def with_constraints(self, *rules: Constraint | str) -> Schema:
         """The same columns with these rules instead of the present ones."""
-        return Schema(self.columns, self.unit, rules, self.target, self.weight)
+        return _replace(self, constraints=tuple(rules))  # type: ignore[arg-type]
 
     def with_target(self, target: str | None) -> Schema:
         """The same columns with another column to predict, or none."""
@@ -214,7 +217,7 @@ class Schema:
 
     def with_weight(self, weight: Weight | str | None) -> Schema:
         """The same columns with another weight, or with none."""
-        return Schema(self.columns, self.unit, self.constraints, self.target, weight)
+        return _replace(self, weight=weight)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
@@ -224,7 +227,7 @@ class Schema:
         weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
         return {
             "version": VERSION,
-            **({} if self.target is None else {"target": self.target}),
+            **{k: v for k, v in (("target", self.target), ("encoding", self.encoding)) if v is not None},
             **unit,
             **weight,
             **rules,
@@ -244,7 +247,7 @@ class Schema:
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight)
+        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"))
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -255,7 +258,7 @@ class Schema:
     def loads(cls, text: str, *, folder: Path | None = None) -> Schema:
         """Read the text of a schema file; lists that it names are read from `folder`."""
         document = toml.read(text)
-        known = ("version", "target", "unit", "weight", "columns", "constraint")
+        known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint")
         for key in document:
             if key not in known:
                 raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
@@ -268,12 +271,10 @@ class Schema:
 
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
-        columns, rules = (
-            [(c.name, column_to_fields(c)) for c in self.columns],
-            [r.to_fields() for r in self.constraints],
-        )
+        columns = [(c.name, column_to_fields(c)) for c in self.columns]
+        rules = [r.to_fields() for r in self.constraints]
         weight = {} if self.weight is None else self.weight.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight)
+        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight, self.encoding)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:

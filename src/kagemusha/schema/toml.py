@@ -75,6 +75,8 @@ HEADER = """\
 
 TARGET_COMMENT = "the column that people will predict from the others: its pairs are kept with special care"
 
+ENCODING_COMMENT = "how the lines of the file are written that are not UTF-8"
+
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
 
@@ -107,11 +109,14 @@ def write(
     rules: Sequence[Mapping[str, Any]] = (),
     target: str | None = None,
     weight: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
     if target is not None:
         lines += [f"target = {_value(target)}  # {TARGET_COMMENT}"]
+    if encoding is not None:
+        lines += [f"encoding = {_value(encoding)}  # {ENCODING_COMMENT}"]
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:

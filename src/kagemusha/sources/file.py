@@ -38,7 +38,9 @@ class FileSource(Source):
     ) -> None:
         self._schema = schema
         self._given = table
-        self._files: list[RawTable] = open_files(table) if isinstance(table, str | PathLike) else [table]
+        self._files: list[RawTable] = (
+            open_files(table, schema.encoding) if isinstance(table, str | PathLike) else [table]
+        )
         self._shown = str(table) if isinstance(table, str | PathLike) else str(table.path)
         check_names(self._files[0].names, schema, self._shown)
         self._keep, self._disk = keep, disk

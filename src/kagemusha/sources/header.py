@@ -10,13 +10,14 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from kagemusha.columns.parse import without_bar
 from kagemusha.columns.stored import Stored
+from kagemusha.encodings import UTF16, as_utf8
 from kagemusha.errors import DataError
 from kagemusha.sources.spool import private_folder
 
@@ -71,7 +72,7 @@ def _explain(message: str) -> str:
     if ragged:
         return f"{where}has {ragged[2]} fields where the header has {ragged[1]}"
     if "not utf-8 encoded" in message:
-        return f"{where or 'the file '}is not UTF-8 text; convert the file to UTF-8"
+        return f"{where or 'the file '}is not UTF-8 text; {NOT_UTF8}"
     if "unterminated quote" in message:
         return f"{where or 'the file '}has a quotation mark that is not closed or is followed by more text"
     if message.startswith("Out of Memory"):
@@ -103,32 +104,41 @@ MAGIC = {
 """How files begin that are no CSV, and what to do with them."""
 
 
-def csv_header(path: Path) -> tuple[tuple[str, ...], str]:
+def csv_header(path: Path, encoding: str | None = None) -> tuple[tuple[str, ...], str]:
     """Column names and delimiter of a CSV."""
-    head = shielded(path, lambda: _head(path))
+    head = file_head(path)
     for magic, what in MAGIC.items():
         if head.startswith(magic):
             raise DataError(f"{path}: the file is {what}")
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in head[:4]:
-        raise DataError(f"{path}: the file is UTF-16 or UTF-32 text; convert the file to UTF-8")
-    text = _decoded(head)
+    if head.startswith(codecs.BOM_UTF32_LE) or (b"\0" in head[:4] and not head.startswith(UTF16)):
+        raise DataError(f"{path}: the file is UTF-32 text, or UTF-16 text without its mark; convert the file to UTF-8")
+    text = _header_text(head, encoding)
     if text is None:
-        raise DataError(f"{path}: the file is not UTF-8 text; convert the file to UTF-8")
+        raise DataError(f"{path}: the file is not UTF-8 text; {NOT_UTF8}")
     candidates = "\t" if path.suffix.lower() == ".tsv" else DELIMITERS
     headers = [(fields, mark) for mark in candidates if (fields := _first_record(text, mark))]
     if not headers:
         raise DataError(f"{path}: the first line is not a header of column names")
     fields, delimiter = max(headers, key=lambda header: len(header[0]))
-    first: dict[str, int] = {}
-    for position, name in enumerate(fields, 1):
-        if not name:
-            raise DataError(f"{path}: column {position} of the header has no name")
-        if first.setdefault(name, position) != position:
-            raise DataError(
-                f"{path}: columns {first[name]} and {position} of the header have the same name; "
-                "every column needs a name of its own"
-            )
     return tuple(fields), delimiter
+
+
+def distinct(fields: Sequence[str]) -> tuple[str, ...]:
+    """Names that tell columns apart: a second `weight` is `weight_2`, and a fifth column without a name `column_5`."""
+    given, found = set(fields), dict[str, None]()
+    for position, field in enumerate(fields, 1):
+        name, copy = field or f"column_{position}", 1
+        while name in found or (name != field and name in given):
+            copy += 1
+            name = f"{field or f'column_{position}'}_{copy}"
+        found[name] = None
+    return tuple(found)
+
+
+NOT_UTF8 = (
+    'say which encoding it has, `encoding = "cp932"` at the head of the schema (`schema propose` writes it there), '
+    "or convert it to UTF-8"
+)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -136,22 +146,27 @@ def open_bytes(path: Path) -> IO[bytes]:
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _head(path: Path) -> bytes:
-    with open_bytes(path) as stream:
-        return bytes(stream.read(HEAD))
+def file_head(path: Path) -> bytes:
+    """The beginning of a text file, unpacked."""
+
+    def read() -> bytes:
+        with open_bytes(path) as stream:
+            return bytes(stream.read(HEAD))
+
+    return shielded(path, read)
 
 
-def _decoded(head: bytes) -> str | None:
-    try:
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    except UnicodeDecodeError:
-        pass
-    # The bad bytes may lie in the records, where DuckDB can say in which line.
-    first_line = head.splitlines()[0]
-    try:
-        return first_line.decode("utf-8-sig") + "\n"
-    except UnicodeDecodeError:
-        return None
+def is_utf8(head: bytes, encoding: str | None) -> bool:
+    """Whether a text that begins so is read as UTF-8."""
+    return encoding is None and not head.startswith(UTF16)
+
+
+def _header_text(head: bytes, encoding: str | None) -> str | None:
+    for text in (head, head.splitlines()[0] + b"\n"):  # bad bytes may lie in the records: DuckDB can say in which line
+        with suppress(UnicodeDecodeError):
+            plain = text if is_utf8(head, encoding) else b"".join(as_utf8([text], encoding))
+            return codecs.getincrementaldecoder("utf-8-sig")().decode(plain)
+    return None
 
 
 def _first_record(text: str, delimiter: str) -> list[str] | None:

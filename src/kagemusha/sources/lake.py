@@ -76,16 +76,16 @@ def is_pattern(path: str | PathLike[str]) -> bool:
     return glob.has_magic(str(path)) and not Path(path).exists()
 
 
-def open_files(path: str | PathLike[str]) -> list[RawTable]:
+def open_files(path: str | PathLike[str], encoding: str | None = None) -> list[RawTable]:
     """The table files a path means, in the order of their names."""
     if not is_pattern(path):
-        return [open_file(path)]
+        return [open_file(path, encoding)]
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
         raise DataError(f"{path}: no file has such a name")
     if len(found) > MOST_FILES:
         raise DataError(f"{path}: {len(found):,} files have such a name, more than {MOST_FILES:,}")
-    files: list[RawTable] = [open_file(one) for one in found]
+    files: list[RawTable] = [open_file(one, encoding) for one in found]
     for other in files[1:]:
         if set(other.names) != set(files[0].names):
             raise DataError(f"{path}: {other.path} has other columns than {files[0].path}; together they are no table")

@@ -124,7 +124,9 @@ class OpenFile(OpenTable):
     def __init__(self, table: str | PathLike[str] | RawTable, schema: Schema) -> None:
         self.schema = schema
         self._table = table
-        self._files: list[RawTable] = open_files(table) if isinstance(table, str | PathLike) else [table]
+        self._files: list[RawTable] = (
+            open_files(table, schema.encoding) if isinstance(table, str | PathLike) else [table]
+        )
         shown = str(table) if isinstance(table, str | PathLike) else str(table.path)
         check_names(self._files[0].names, schema, shown)
         self.name = full_name(table)

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Literal
 
 from kagemusha.columns.stored import Stored
+from kagemusha.encodings import as_utf8
 from kagemusha.errors import DataError
 from kagemusha.files import odd_kind
-from kagemusha.sources.header import connect, csv_header, open_bytes, parquet_header, parquet_reader, pattern, shielded
+from kagemusha.sources.header import (
+    connect,
+    csv_header,
+    distinct,
+    file_head,
+    is_utf8,
+    open_bytes,
+    parquet_header,
+    parquet_reader,
+    pattern,
+    shielded,
+)
 from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
 
 LONGEST = 32 << 20
 """Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is
 (docs/trust.md)."""
+
+
+DOCUMENTS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+"""Files of other programs: see `documents`."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +52,12 @@ class RawFile:
     delimiter: str
     stamp: tuple[int, int]
     lines: Lines | None = None
+    encoding: str | None = None
+    """What lines are in that are not UTF-8, as declared."""
+    rewritten: bool = False
+    """Whether it is no UTF-8 text, or need not be."""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For columns whose values the file's own dictionary labels: all labels, in its order."""
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Any, str]]:
@@ -72,13 +96,13 @@ class RawFile:
 
     @contextmanager
     def _readable(self) -> Iterator[Path]:
-        """The file, or for the time of reading a copy that DuckDB can read: it knows one kind of line end a file."""
+        """The file, or for the time of reading a copy that DuckDB can read: UTF-8, with one kind of line end."""
         lines = self.lines
-        if lines is None or not lines.mixed:
+        if lines is None or not (lines.mixed or self.rewritten):
             yield self.path
             return
         with TemporaryFile(prefix="kagemusha-") as copy:
-            shielded(self.path, lambda: _write(copy, _blocks(self.path), self.delimiter, lines.loose))
+            shielded(self.path, lambda: _write(copy, _blocks(self.path, self.encoding), self.delimiter, lines.loose))
             # the file has no name, so it is gone with the process, however that ends
             yield Path(f"/dev/fd/{copy.fileno()}")
 
@@ -96,23 +120,36 @@ class RawFile:
         )
 
 
-def open_file(path: str | PathLike[str]) -> RawFile:
+def open_file(path: str | PathLike[str], encoding: str | None = None) -> RawFile:
     """Read the header of a CSV (also .csv.gz, .tsv) or Parquet file; `DataError` if it is no table."""
     file = Path(path)
     stamp = file_stamp(file)
     if file.suffix.lower() in (".parquet", ".pq"):
         names, stored = parquet_header(file)
         return RawFile(file, "parquet", names, stored, ",", stamp)
-    if not {".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in file.suffixes}:
-        raise DataError(f"{file}: the name must end in .csv, .csv.gz, .tsv, .txt, .parquet or .pq")
-    names, delimiter = csv_header(file)
+    if file.suffix.lower() in DOCUMENTS:
+        from kagemusha.sources.documents import open_document
+
+        return open_document(file, stamp)
+    if not is_text_file(file):
+        raise DataError(
+            f"{file}: the name must end in .csv, .csv.gz, .tsv, .txt, .parquet, .pq or {', '.join(DOCUMENTS)}"
+        )
+    names, delimiter = csv_header(file, encoding)
     texts: tuple[Stored, ...] = tuple("text" for _ in names)
-    return RawFile(file, "csv", names, texts, delimiter, stamp, _lines(file, delimiter))
+    rewritten = not is_utf8(file_head(file), encoding)
+    lines = _lines(file, delimiter, encoding)
+    return RawFile(file, "csv", distinct(names), texts, delimiter, stamp, lines, encoding, rewritten)
 
 
-def read_header(path: str | PathLike[str]) -> tuple[str, ...]:
+def is_text_file(path: Path) -> bool:
+    """Whether its name says that it is a table written as text."""
+    return bool({".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in path.suffixes})
+
+
+def read_header(path: str | PathLike[str], encoding: str | None = None) -> tuple[str, ...]:
     """The column names of a CSV or Parquet file."""
-    return open_file(path).names
+    return open_file(path, encoding).names
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -133,8 +170,12 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _lines(path: Path, delimiter: str) -> Lines:
-    lines = shielded(path, lambda: survey(_blocks(path), delimiter) or survey_loose(_blocks(path), delimiter))
+def _lines(path: Path, delimiter: str, encoding: str | None) -> Lines:
+    def look() -> Lines:
+        blocks = partial(_blocks, path, encoding)
+        return survey(blocks(), delimiter) or survey_loose(blocks(), delimiter)
+
+    lines = shielded(path, look)
     if lines.nul:
         raise DataError(f"{path}: the file holds NUL bytes; it is not text, or damaged")
     if lines.unclosed is not None:
@@ -144,10 +185,14 @@ def _lines(path: Path, delimiter: str) -> Lines:
     return lines
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    """The bytes of a CSV, without the mark that says it is UTF-8."""
+def _blocks(path: Path, encoding: str | None) -> Iterator[bytes]:
+    """The bytes of a CSV in UTF-8, without the mark that says it is that."""
     with open_bytes(path) as stream:
-        block = stream.read(BLOCK).removeprefix(codecs.BOM_UTF8)
+        block = stream.read(BLOCK)
+        if not is_utf8(block, encoding):
+            yield from as_utf8(chain([block], iter(lambda: stream.read(BLOCK), b"")), encoding)
+            return
+        block = block.removeprefix(codecs.BOM_UTF8)
         while block:
             yield block
             block = stream.read(BLOCK)

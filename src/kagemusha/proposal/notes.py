@@ -1,0 +1,47 @@
+"""What a person should hear about a draft: what was left out, what was renamed, what is read in a special way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kagemusha.schema.schema import Schema
+from kagemusha.sources.header import csv_header, distinct
+from kagemusha.sources.rawfile import is_text_file
+
+MOST_NAMED = 12
+
+
+def proposal_notes(schema: Schema, table: Any = None) -> list[str]:
+    """A line for each thing that may surprise whoever drafted the schema."""
+    notes = [] if schema.encoding is None else [f"read as {schema.encoding}: `encoding` in the schema says so"]
+    if new := _renamed(table, schema.encoding):
+        notes.append(f"columns of the same name, or of none, got names of their own: {_some(new)}")
+    spelt: dict[str, list[str]] = {}
+    for axis in schema.measured.values():
+        if axis.spelling is not None:
+            spelt.setdefault(axis.spelling, []).append(axis.name)
+    notes += [f"written as {spelling}: {_some(names)}" for spelling, names in spelt.items()]
+    left: dict[str, list[str]] = {}
+    for column in schema:
+        if not column.in_doubles:
+            left.setdefault(column.in_words, []).append(column.name)
+    count = sum(map(len, left.values()))
+    if count:
+        notes.append(f"{count} {'column is' if count == 1 else 'columns are'} not in the doubles:")
+        notes += [f"  {_some(names)}: {words}" for words, names in left.items()]
+    return notes
+
+
+def _renamed(table: Any, encoding: str | None) -> list[str]:
+    path = Path(table) if isinstance(table, str | PathLike) else None
+    if path is None or not (path.is_file() and is_text_file(path)):
+        return []
+    given, _ = csv_header(path, encoding)
+    return [new for old, new in zip(given, distinct(given), strict=True) if old != new]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

@@ -1,0 +1,117 @@
+"""Tables in files of other programs: spreadsheets (Excel, OpenDocument), Stata, SPSS and SAS.
+
+Each cell becomes a text by itself alone, as a CSV would hold it: whole in memory, for none of these formats can be read
+column by column. A value that the file's own dictionary gives a label is that label. The dictionary is a fact of the
+study, not of its participants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kagemusha.columns.stored import Stored
+from kagemusha.columns.values import label_text, plain
+from kagemusha.errors import DataError
+from kagemusha.extras import need
+from kagemusha.sources.header import connect, distinct, shielded
+from kagemusha.sources.rawfile import RawFile
+
+SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+
+KEEP_MISSING = (".dta", ".sav", ".zsav", ".sas7bdat")
+"""Formats in which "refused" and "not asked" are different; they stay values of their own."""
+
+
+@dataclass(frozen=True)
+class DocumentFile(RawFile):
+    """A table of another program's file, held as texts."""
+
+    table: Any = None
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Any, str]]:
+        """A DuckDB, and the FROM clause that reads the table in it."""
+        self.check_unchanged()
+        columns = ", ".join(f"c{i}" for i in range(len(self.names)))
+        with connect(len(self.names)) as connection:
+            connection.register("document", self.table)
+            yield connection, f"document AS raw({columns})"
+
+    def check_count(self, rows: int) -> None:
+        """Raise `DataError` if a pass did not give every row."""
+        if rows != self.table.num_rows:
+            raise DataError(f"{self.path}: {rows} rows were read of {self.table.num_rows}")
+
+
+def open_document(path: Path, stamp: tuple[int, int]) -> DocumentFile:
+    """Read a file of another program."""
+    import pyarrow as pa
+
+    read = _sheet if path.suffix.lower() in SHEETS else _study
+    names, columns, labels = shielded(path, lambda: read(path))
+    if not names:
+        raise DataError(f"{path}: the file has no columns")
+    table = pa.table({f"c{at}": column for at, column in enumerate(columns)})
+    stored: tuple[Stored, ...] = tuple("text" for _ in columns)
+    return DocumentFile(path, "csv", distinct(names), stored, ",", stamp, table=table, labels=labels)
+
+
+Found = tuple[Sequence[str], list[Any], Mapping[str, tuple[str, ...]]]
+
+
+def _sheet(path: Path) -> Found:
+    """The first sheet of a workbook that holds anything; its first row names the columns."""
+    book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
+    for name in book.sheet_names:
+        rows = [row for row in book.get_sheet_by_name(name).to_python() if any(cell != "" for cell in row)]
+        if rows:
+            header = [cell_text(cell) or "" for cell in rows[0]]
+            return header, [_texts([row[at] for row in rows[1:]]) for at in range(len(header))], {}
+    return (), [], {}
+
+
+def _study(path: Path) -> Found:
+    """The table of a statistics program, with the labels of its dictionary."""
+    library, suffix = need("pyreadstat", "files"), path.suffix.lower()
+    readers = {
+        ".dta": library.read_dta,
+        ".sav": library.read_sav,
+        ".zsav": library.read_sav,
+        ".por": library.read_por,
+        ".sas7bdat": library.read_sas7bdat,
+        ".xpt": library.read_xport,
+    }
+    kept = {"user_missing": True} if suffix in KEEP_MISSING else {}
+    cells, about = readers[suffix](str(path), output_format="dict", **kept)
+    labels = {name: dict(about.variable_value_labels[name]) for name in about.variable_value_labels}
+    names = list(about.column_names)
+    columns = [_texts(cells[name], labels.get(name, {})) for name in names]
+    return names, columns, {name: tuple(map(str, found.values())) for name, found in labels.items() if found}
+
+
+def _texts(values: Sequence[Any], labels: Mapping[Any, str] | None = None) -> Any:
+    """An arrow array of the texts of cells; equal cells are read once."""
+    import pyarrow as pa
+
+    known: dict[tuple[type, Any], str | None] = {}
+    found: list[str | None] = []
+    for value in values:
+        if value is None or value != value:  # a gap, as these libraries write one
+            found.append(None)
+            continue
+        key = (type(value), value)
+        if key not in known:
+            known[key] = (labels or {}).get(value) or cell_text(value)
+        found.append(known[key])
+    return pa.array(found, type=pa.string())
+
+
+def cell_text(value: Any) -> str | None:
+    """The text of a cell as a CSV would hold it; None if there is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else label_text(plain(value))
