@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from kagemusha.privacy import Budget as Budget
     from kagemusha.proposal import propose as propose
     from kagemusha.quality.expected_error import expected_error as expected_error
+    from kagemusha.questions import attack as attack
+    from kagemusha.questions import audit as audit
+    from kagemusha.questions import compare as compare
+    from kagemusha.questions import evaluate as evaluate
+    from kagemusha.questions import plan as plan
     from kagemusha.schema import Boolean as Boolean
     from kagemusha.schema import Category as Category
     from kagemusha.schema import Date as Date
@@ -49,6 +54,7 @@ _HOMES = {
     "kagemusha.privacy": ["Budget"],
     "kagemusha.proposal": ["propose"],
     "kagemusha.quality.expected_error": ["expected_error"],
+    "kagemusha.questions": ["attack", "audit", "compare", "evaluate", "plan"],
     "kagemusha.schema": [
         *("Boolean", "Category", "Date", "Datetime", "Drop", "Integer", "Real", "Schema", "Surrogate"),
     ],

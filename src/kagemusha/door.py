@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.certificate.check import Check
+from kagemusha.certificate.check import Check, Checks
 from kagemusha.certificate.inventory import CERTIFICATE, MODEL, Inventory
 from kagemusha.certificate.signature import Trust
 from kagemusha.certificate.verify import open_certificate
@@ -170,7 +170,7 @@ def verify(
     *,
     key: str | PathLike[str] | None = None,
     trusted: str | PathLike[str] | None = None,
-) -> list[Check]:
+) -> Checks:
     """Every check on a certificate file, or on the release folder that holds it; without the data.
 
     With `key` (a public key file) or `trusted` (a list of trusted keys) it must be signed by one of them: the check
@@ -181,7 +181,7 @@ def verify(
     trust = Trust.of(None if key is None else Path(key), None if trusted is None else Path(trusted))
     verdict = verify_release(Path(path), trust, demanded=demanded)
     signer = Check("signer", verdict.accepted, verdict.signed.words)
-    return [*verdict.checks, signer] if demanded and verdict.intact else [*verdict.checks]
+    return Checks([*verdict.checks, signer] if demanded and verdict.intact else verdict.checks)
 
 
 def _budget(budget: Budget | float) -> Budget:

@@ -130,7 +130,7 @@ def _table(value: Any) -> str:
 
 def test_the_digest_does_not_depend_on_layout_or_the_order_of_fields_but_on_that_of_columns() -> None:
     document = tomllib.loads(FULL.dumps())
-    lines = ["# another hand", f"target={_table(document['target'])}", "[weight]"]
+    lines = ["# another hand", *(f"{k}={_table(document[k])}" for k in ("encoding", "target")), "[weight]"]
     lines += [f"{k}={_table(v)}" for k, v in reversed(document["weight"].items())]
     for rule in document["constraint"]:
         lines += ["[[constraint]]", *(f"{k}  =  {_table(v)}" for k, v in reversed(rule.items()))]

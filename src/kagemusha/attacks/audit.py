@@ -20,6 +20,7 @@ from kagemusha.attacks.scratch import scratch_release
 from kagemusha.attacks.shoulder import DiscoveryShoulder, Shoulder, Spent
 from kagemusha.attacks.worst_case import crowd, worst_case
 from kagemusha.errors import UsageError
+from kagemusha.pages import card
 from kagemusha.privacy.accountants import Accounting, gdp_mu, zcdp_rho
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.events import ThresholdEvent
@@ -77,6 +78,14 @@ class Audit:
     def share(self) -> float:
         """The proved part of what was promised, as μ; for other accountings a measure of the audit's strength."""
         return self.found.mu / self.promised_mu
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "promised": f"{self.budget.in_words()} (μ = {self.promised_mu:.3g})",
+            "proved": f"ε ≥ {self.found.epsilon:.3g}, μ ≥ {self.found.mu:.3g}",
+            "verdict": self.verdict,
+        }
+        return card(f"Audit of {self.method}", facts)
 
     @property
     def verdict(self) -> str:

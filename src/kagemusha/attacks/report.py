@@ -19,7 +19,7 @@ from kagemusha.attacks.table import GameTable
 from kagemusha.attacks.targets import Mahalanobis
 from kagemusha.attacks.verdict import Finding, Verdict, most_accuracy
 from kagemusha.files import write_whole
-from kagemusha.pages import template
+from kagemusha.pages import card, template
 from kagemusha.privacy.accountants import gdp_mu
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.svg import SERIES
@@ -41,6 +41,11 @@ class Attacked:
     budget: Budget | None
     attributes: Sequence[AttributeRisk] = ()
     notes: Sequence[str] = field(default_factory=tuple)
+
+    def _repr_html_(self) -> str:
+        best = sorted(self.findings, key=lambda one: one.p)[:6]
+        facts = {f"{o.cell.target}, {o.cell.inference}": f"right in {100 * o.accuracy.value:.1f} %" for o in best}
+        return card(f"{self.game.maker.name} under attack (INTERNAL)", {"verdict": self.verdict.words} | facts)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the scores."""

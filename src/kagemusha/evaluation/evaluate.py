@@ -25,6 +25,7 @@ from kagemusha.evaluation.seen import Seen, compare_seen
 from kagemusha.evaluation.tables import read_table
 from kagemusha.evaluation.weighted import Weighted, compare_weighted
 from kagemusha.models.model import Model
+from kagemusha.pages import card
 from kagemusha.quality.expected_error import ExpectedError, expected_error
 from kagemusha.quality.projectable import CodedTable, require_column, same_columns
 from kagemusha.schema import Schema
@@ -73,6 +74,11 @@ class Evaluation:
     def schema(self) -> Schema:
         """What both tables follow."""
         return self.real.schema
+
+    def _repr_html_(self) -> str:
+        from kagemusha.evaluation.summary import figures, verdict
+
+        return card(f"{verdict(self)} {INTERNAL}", {one.name: f"{one.value}: {one.meaning}" for one in figures(self)})
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, for machines; still INTERNAL."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from dataclasses import replace as _replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,6 +17,7 @@ from kagemusha.columns.registry import column_from_fields, column_to_fields, did
 from kagemusha.encodings import known_encoding
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
 from kagemusha.files import StrangeFileError, read_regular, write_whole
+from kagemusha.pages import card
 from kagemusha.schema import derivations, toml
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.domain import Domain
@@ -77,6 +77,9 @@ class Schema:
         if self.weight is not None:
             self.weight.check(self._by_name, {column.name for column in self.modelled})
 
+    def _repr_html_(self) -> str:
+        return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.in_words}" for c in self.columns})
+
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
         """The columns that are worked out of others, and how: by a formula, or a rule such as total = a + b."""
@@ -90,8 +93,7 @@ class Schema:
     @cached_property
     def replaced(self) -> Mapping[str, str]:
         """For the columns modelled in place of another one: which."""
-        axes = (c.axis for c in self.columns)
-        return {c.name: c.replaces for c in axes if c is not None and c.replaces is not None}
+        return {c.name: a.replaces for c in self.columns if (a := c.axis) is not None and a.replaces is not None}
 
     @cached_property
     def table_columns(self) -> tuple[Column, ...]:
@@ -161,9 +163,8 @@ class Schema:
             raise SchemaError("every column is dropped or a surrogate; declare at least one to be modelled")
         for fact in self.open_facts():
             raise UndeclaredDomain(
-                f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema "
-                "from public knowledge, or give private discovery a share of the budget to find it "
-                "(discover=0.05, or --discover 0.05 on the command line)."
+                f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema from public "
+                "knowledge, or give private discovery a share of the budget (discover=0.05, or --discover 0.05)."
             )
         return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
 
@@ -191,33 +192,33 @@ class Schema:
 
     def replace(self, name: str, **changes: Any) -> Schema:
         """The same schema with some fields of one column changed."""
-        changed = _replace(self[name], **changes)
-        return _replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+        changed = replace(self[name], **changes)
+        return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_columns(self, *columns: Column) -> Schema:
         """The same schema with columns of these names exchanged; new names are added at the end."""
         new = {column.name: column for column in columns}
-        return _replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
+        return replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
-        return _replace(self, columns=tuple(_replace(column, derived=()) for column in self.columns))
+        return replace(self, columns=tuple(replace(column, derived=()) for column in self.columns))
 
     def with_unit(self, unit: Unit) -> Schema:
         """The same columns with another unit of privacy."""
-        return _replace(self, unit=unit)
+        return replace(self, unit=unit)
 
     def with_constraints(self, *rules: Constraint | str) -> Schema:
         """The same columns with these rules instead of the present ones."""
-        return _replace(self, constraints=tuple(rules))  # type: ignore[arg-type]
+        return replace(self, constraints=tuple(rules))  # type: ignore[arg-type]
 
     def with_target(self, target: str | None) -> Schema:
         """The same columns with another column to predict, or none."""
-        return _replace(self, target=target)
+        return replace(self, target=target)
 
     def with_weight(self, weight: Weight | str | None) -> Schema:
         """The same columns with another weight, or with none."""
-        return _replace(self, weight=weight)  # type: ignore[arg-type]
+        return replace(self, weight=weight)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
