@@ -165,4 +165,7 @@ def arrow_type(name: str) -> Any:
     """The arrow type of a declared `dtype`."""
     import pyarrow as pa
 
-    return pa.timestamp(name[10:-1]) if name.startswith("timestamp") else pa.type_for_alias(name)
+    if name.startswith(("timestamp", "duration")):
+        unit, _, zone = name.partition("[")[2].rstrip("]").partition(", tz=")
+        return pa.timestamp(unit, zone or None) if name.startswith("timestamp") else pa.duration(unit)
+    return pa.type_for_alias(name)

@@ -20,7 +20,7 @@ from kagemusha.columns.label import (
     text_of,
     unlike,
 )
-from kagemusha.columns.labelled import Labelled
+from kagemusha.columns.labelled import HELD, Labelled
 
 _TOO_LONG = 10**300
 MANY_VALUES = 10_000
@@ -41,7 +41,8 @@ class Category(Labelled):
     (``out_of_domain = "other"``); if not, they get a listed category in its place (``"redraw"``), drawn as the model
     has them among rows that are alike. If that label is itself listed, it is that category and no code is added. Where
     the list is left to discovery, and nothing says which values belong together, the label is *other* unless said.
-    `dtype` is the type of whole numbers in the output (int64 if not said).
+    `dtype` is the type of whole numbers in the output (int64 if not said), or says how frames hold the labels: as
+    "string", as "category", or as "ordered" categories.
 
     Codes that belong together (ICD, postcodes, industries) may say so: `levels` are lengths of beginnings, coarse ones
     first (`[1, 3]`: chapter, block), or `ancestors` gives for each category the names of its groups, coarse ones first.
@@ -102,7 +103,7 @@ class Category(Labelled):
         if len({len(line) for line in self.ancestors}) > 1:
             self.fail("ancestors", "lines of different lengths", "lines of one length")
         if self.categories is None:
-            if self.dtype is not None:
+            if self.dtype is not None and self.dtype not in HELD:
                 self.fail("dtype", self.dtype, "left out while categories are open: what is found are texts")
             return
         if isinstance(self.categories, str | bytes | Mapping | set | frozenset) or not isinstance(
@@ -121,10 +122,13 @@ class Category(Labelled):
             if text in seen:
                 self.fail("categories", value, unlike(value, seen[text]))
             seen[text] = value
-        if self.dtype is not None:
+        if self.dtype is not None and self.dtype not in HELD:
             if not all(_is_whole(label) for label in self.labels):
                 self.fail(
-                    "dtype", self.dtype, "left out, unless categories (and other, if declared) are all whole numbers"
+                    "dtype",
+                    self.dtype,
+                    f"left out or one of {', '.join(HELD)}, unless categories (and other, if declared) are all whole "
+                    "numbers",
                 )
             self._check_dtype(INTEGER_TYPES, [int(label) for label in self.labels])
 

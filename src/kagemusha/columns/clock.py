@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.columns.arrow import spans_of
+from kagemusha.columns.arrow import arrow_type, spans_of
 from kagemusha.columns.axis import Said
 from kagemusha.columns.bins import ends, lattice_starts
 from kagemusha.columns.cells import Cells
@@ -197,7 +197,8 @@ class Clock(Measured):
         inside = cells.codes < 0
         seconds = np.where(inside, cells.numbers, 0).astype(np.int64) * self._seconds
         if self.format is None and not self.special:
-            return pa.array(seconds * 1_000_000, mask=~inside).cast(self._arrow_type())
+            native = pa.array(seconds * 1_000_000, mask=~inside).cast(self._arrow_type())
+            return native if self.dtype is None else native.cast(arrow_type(self.dtype))
         distinct, where = np.unique(seconds, return_inverse=True)
         shown = [written(int(one))[: None if self._seconds == 1 else -3] for one in distinct]
         plain_texts = pa.array(shown, type=pa.string()).take(pa.array(where.astype(np.int64), mask=~inside))
@@ -249,6 +250,13 @@ class Duration(Clock):
     kind: ClassVar[str] = "duration"
     noun: ClassVar[str] = "a length of time"
     counted: ClassVar[bool] = True
+    fields: ClassVar[tuple[str, ...]] = (*Clock.fields, "dtype")
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.dtype is not None and self.format is not None:
+            self.fail("dtype", self.dtype, "left out where a format is given: the output is text")
+        self._check_dtype({f"duration[{unit}]": (0, 0) for unit in ("s", "ms", "us", "ns")}, ())
 
 
 @dataclass(frozen=True)

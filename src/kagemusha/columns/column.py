@@ -106,6 +106,11 @@ class Column(ABC):
         """
         raise NotImplementedError(f"{self.kind} is not in doubles")
 
+    @property
+    def held_as(self) -> str | None:
+        """The type that frames are to give the column, if one is declared."""
+        return None
+
     has_domain: ClassVar[bool] = False
     """Whether a person has to say which values there are: categories or bounds."""
 

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from kagemusha.columns.parse import TextReader
 
 
+HELD = ("string", "category", "ordered")
+"""How frames may hold labels: as texts of a type of their own, or as categories."""
+
+
 @dataclass(frozen=True)
 class Labelled(Modelled):
     """A column whose raw values are found among labels, by the rule of `find`."""
@@ -207,13 +211,17 @@ class Labelled(Modelled):
             kind = whole
         else:
             kind, labels = pa.string(), [text_of(label) for label in self.labels]
-        return pa.array([*labels, None], type=kind).take(pa.array(cells.codes))
+        if self.dtype not in ("category", "ordered"):
+            return pa.array([*labels, None], type=kind).take(pa.array(cells.codes))
+        shown = labels if self.unseen_code is None else labels[: self.unseen_code]
+        places = pa.array(cells.codes, mask=self.lacking(cells), type=pa.int32())
+        return pa.DictionaryArray.from_arrays(places, pa.array(shown, type=kind), ordered=self.dtype == "ordered")
 
     def _whole_type(self) -> Any:
         """The type of whole labels; None if there is none that holds them all."""
         import pyarrow as pa
 
-        if self.dtype is not None:
+        if self.dtype is not None and self.dtype not in HELD:
             return arrow_type(self.dtype)
         low, high = min(map(int, self.labels)), max(map(int, self.labels))
         if low >= -(2**63) and high < 2**63:

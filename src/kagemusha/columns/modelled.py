@@ -121,6 +121,11 @@ class Modelled(Column):
         return self.n_values + (self.other_code is not None) + self.missing
 
     @property
+    def held_as(self) -> str | None:
+        """The declared type."""
+        return self.dtype
+
+    @property
     def may_lack(self) -> bool:
         """Whether a value may be missing."""
         return self.missing

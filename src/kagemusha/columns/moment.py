@@ -48,7 +48,8 @@ class Moment(Measured):
     text are read in any case, and so are numbers: as the digits of a format that writes digits alone (%Y%m%d), else as
     days since 1970.
     Values are rounded down to the unit the format can show, so that what is written is read back into the same bin.
-    `dtype` is the type of native output, such as timestamp[ms] (if not said, date32 for dates and timestamp[us]).
+    `dtype` is the type of native output, such as timestamp[ms] or timestamp[us, tz=Asia/Tokyo] (if not said, date32
+    for dates and timestamp[us]); a zone is for the output, bounds and codes are in UTC.
     """
 
     _: KW_ONLY
@@ -103,7 +104,9 @@ class Moment(Measured):
         self._check_ends()
         if self.dtype is not None and self.format is not None:
             self.fail("dtype", self.dtype, "left out where a format is given: the output is text")
-        self._check_dtype(self.types, (0, 9999) if self.open_fields else (self._year(self.low), self._year(self.high)))
+        zone = re.search(r", tz=[A-Za-z0-9_+/:-]+(?=\]$)", self.dtype or "")
+        types = self.types if zone is None else {f"{name[:-1]}{zone[0]}]": years for name, years in STAMPS.items()}
+        self._check_dtype(types, (0, 9999) if self.open_fields else (self._year(self.low), self._year(self.high)))
         if self.open_fields:
             return
         if self.high < self.low:

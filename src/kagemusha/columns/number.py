@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kagemusha.columns.arrow import arrow_type
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.measured import Measured
 from kagemusha.columns.spelling import COMMA, NUMBERS
@@ -52,7 +53,7 @@ class Number(Measured):
 
         inside = cells.codes < 0
         plain = pa.array(np.where(inside, cells.numbers, 0), mask=~inside)
-        plain = plain if self.dtype is None else plain.cast(self.dtype)
+        plain = plain if self.dtype is None else plain.cast(self._shown_type())
         if self.spelling == COMMA and not self.whole:
             texts = pc.replace_substring(self._as_texts(plain), ".", ",")
             named = pa.array([*(str(value).replace(".", ",") for value in self.special), None], type=pa.string())
@@ -67,6 +68,9 @@ class Number(Measured):
         else:
             plain, named = self._as_texts(plain), pa.array([*map(str, self.special), None], type=pa.string())
         return self._with_special(plain, named, inside, cells)
+
+    def _shown_type(self) -> Any:
+        return arrow_type(self.dtype or "int64")
 
     def _with_special(self, plain: Any, named: Any, inside: NDArray[np.bool_], cells: Cells) -> Any:
         import pyarrow as pa

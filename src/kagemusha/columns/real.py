@@ -50,6 +50,7 @@ class Real(Number):
         "values",
         "decimals",
         *SPELT,
+        "dtype",
     )
 
     def _form(self) -> dict[str, Any]:
@@ -68,6 +69,7 @@ class Real(Number):
             object.__setattr__(self, "bins", 32)
         check_scale(self, least=1e-300)
         self._check_ends()
+        self._check_dtype(dict.fromkeys(("float32", "float64", "decimal"), (0, 0)), ())
         if self.decimals is not None:
             self._check_count("decimals", 0, 15)
         if self.open_fields:
@@ -157,6 +159,11 @@ class Real(Number):
         if operator in ("=", "!="):
             raise UsageError(f"where: {self.name} is a real number; ask for a range instead of {operator}")
         return place, math.nextafter(place, math.inf)
+
+    def _shown_type(self) -> Any:
+        import pyarrow as pa
+
+        return pa.decimal128(38, self.shown_decimals) if self.dtype == "decimal" else super()._shown_type()
 
     def _as_texts(self, numbers: Any) -> Any:
         import pyarrow as pa

@@ -155,7 +155,9 @@ def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any)
     if library == "polars":
         import polars as pl
 
-        return pl.from_arrow(table)
+        frame = pl.DataFrame(table)
+        ordered = {c.name: table[c.name].chunk(0).dictionary.to_pylist() for c in columns if c.held_as == "ordered"}
+        return frame.with_columns(pl.col(name).cast(pl.Enum(labels)) for name, labels in ordered.items())
     return _to_pandas(table, columns) if library == "pandas" else table
 
 
@@ -165,9 +167,17 @@ def _to_pandas(table: Any, columns: Sequence[Column]) -> Any:
     series = {}
     for column in columns:
         one = table.select([column.name])
-        mapper = _nullable if column.may_lack else None
-        series[column.name] = one.to_pandas(date_as_object=False, types_mapper=mapper)[column.name]
+        mapper = _strings if column.held_as == "string" else _nullable if column.may_lack else None
+        dates = column.held_as == "date32"
+        series[column.name] = one.to_pandas(date_as_object=dates, types_mapper=mapper)[column.name]
     return pd.DataFrame(series)
+
+
+def _strings(kind: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    return pd.StringDtype() if pa.types.is_string(kind) else None
 
 
 def _nullable(kind: Any) -> Any:

@@ -127,6 +127,7 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False, marke
         else:
             with duckdb.connect(config={"memory_limit": "512MB", "threads": "1"}) as connection:
                 without_bar(connection)
+                connection.execute("SET TimeZone = 'UTC'")  # moments of a zone are written with it
                 connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
                 # DuckDB quotes only what needs it, as most spreadsheets and the original files do
                 connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")

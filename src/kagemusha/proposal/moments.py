@@ -43,11 +43,10 @@ def native_moments(name: str, values: Any, gaps: bool) -> Moment:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        values = pc.local_timestamp(values)
-    moments = values.cast(pa.timestamp("us"), safe=False)
+    zoned = pa.types.is_timestamp(values.type) and values.type.tz is not None
+    moments = values.cast(pa.timestamp("us"), safe=False)  # with a zone, in UTC: its midnights are no days there
     days = moments.cast(pa.date32(), safe=False).cast(pa.timestamp("us"))
-    timed = not pc.all(pc.equal(moments, days)).as_py()
+    timed = zoned or not pc.all(pc.equal(moments, days)).as_py()
     stamps = pc.min_max(moments).as_py()
     return drafted_moments(name, [stamps["min"], stamps["max"]], gaps, None, timed=timed)
 

@@ -11,6 +11,7 @@ from kagemusha.columns.column import Column
 from kagemusha.encodings import guess_encoding, known_encoding
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
+from kagemusha.proposal.dtypes import as_held
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.proposal.servers import sql_columns
 from kagemusha.schema.schema import Schema
@@ -123,4 +124,5 @@ def _frame_drafts(frame: Any, rows: int) -> Iterator[Column]:
             values = head[name].to_arrow()
         except Exception:
             values = None
-        yield draft_column(str(name), values)
+        native = "" if head.implementation.is_pyarrow() else head[name].to_native().dtype
+        yield as_held(draft_column(str(name), values), values, native)
