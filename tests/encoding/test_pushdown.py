@@ -121,7 +121,7 @@ def test_fields_of_numbers_change_the_expression(changed: Modelled) -> None:
 def test_a_field_that_nobody_has_written_in_sql_keeps_rows_out_of_it() -> None:
     known = {f.name for c in KINDS for f in fields(c)}
     unknown = known - {f for c in KINDS for f in (*c.in_engines, *c.beside_codes)}
-    assert unknown == {"special", "formula", "replaces", "in_table", "levels", "families"}
+    assert unknown == {"special", "formula", "replaces", "spelling", "in_table", "levels", "families"}
     assert Category("x", categories=("a",), levels=(1,)).not_in_sql == ("levels",)
     assert pushed(Integer("x", lower=0, upper=9, special=(99,)), "integer", "c0", PostgresDialect()).settled == (
         "(c0 IS NULL)"

@@ -124,12 +124,8 @@ class Category(Labelled):
             seen[text] = value
         if self.dtype is not None and self.dtype not in HELD:
             if not all(_is_whole(label) for label in self.labels):
-                self.fail(
-                    "dtype",
-                    self.dtype,
-                    f"left out or one of {', '.join(HELD)}, unless categories (and other, if declared) are all whole "
-                    "numbers",
-                )
+                held = f"one of {', '.join(HELD)}, unless categories (and other, if declared) are all whole numbers"
+                self.fail("dtype", self.dtype, f"left out or {held}")
             self._check_dtype(INTEGER_TYPES, [int(label) for label in self.labels])
 
     def _check_label(self, field: str, value: object) -> None:

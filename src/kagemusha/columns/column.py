@@ -55,11 +55,13 @@ class Column(ABC):
     derived: tuple[str, ...] = ()
     confirmed: str | None = None
     """Who vouches for what is said here, and from which source."""
+    dtype: str | None = None
+    """The type of the column in the output, in arrow's words; nothing but the schema decides it."""
 
     kind: ClassVar[str]
     fields: ClassVar[tuple[str, ...]]
     """The fields of the schema file, in the order they are written."""
-    beside_codes: ClassVar[frozenset[str]] = frozenset({"name", "derived", "confirmed"})
+    beside_codes: ClassVar[frozenset[str]] = frozenset({"name", "derived", "confirmed", "dtype"})
     """Fields that never change the code of a value. Any other one may: whoever makes codes must know its meaning."""
 
     @property
@@ -80,6 +82,8 @@ class Column(ABC):
         for field in self.derived:
             if field not in known:
                 self.fail("derived", field, f"names of fields of this column: {', '.join(known)}")
+        if self.dtype is not None and "dtype" not in self.fields:
+            self.fail("dtype", self.dtype, f"left out: kind {self.kind} has one type only")
         self._validate()
 
     @abstractmethod
@@ -105,11 +109,6 @@ class Column(ABC):
         Of values, or of identifiers that go on after the `first` ones.
         """
         raise NotImplementedError(f"{self.kind} is not in doubles")
-
-    @property
-    def held_as(self) -> str | None:
-        """The type that frames are to give the column, if one is declared."""
-        return None
 
     has_domain: ClassVar[bool] = False
     """Whether a person has to say which values there are: categories or bounds."""

@@ -33,10 +33,6 @@ class Modelled(Column):
     _: KW_ONLY
     missing: bool = False
     out_of_domain: OutOfDomain | None = None
-    dtype: str | None = None
-    """The type of the column in the output, in arrow's words; nothing but the schema decides it."""
-
-    beside_codes: ClassVar[frozenset[str]] = Column.beside_codes | {"dtype"}
     rules: ClassVar[tuple[OutOfDomain, ...]]
     """The out-of-domain rules this kind understands, the default first."""
 
@@ -50,8 +46,6 @@ class Modelled(Column):
             self.fail("out_of_domain", self.out_of_domain, " or ".join(map(repr, self.rules)) + why)
         if self.out_of_domain == "missing" and not self.missing:
             self.fail("out_of_domain", "missing", "another rule, or missing = true beside it")
-        if self.dtype is not None and "dtype" not in self.fields:
-            self.fail("dtype", self.dtype, f"left out: kind {self.kind} has one type only")
 
     def _check_dtype(self, types: Mapping[str, tuple[int, int]], numbers: Iterable[int]) -> None:
         """Whether the declared type is one of `types` that holds all the numbers the column may show."""
@@ -119,11 +113,6 @@ class Modelled(Column):
     def size(self) -> int:
         """Number of codes."""
         return self.n_values + (self.other_code is not None) + self.missing
-
-    @property
-    def held_as(self) -> str | None:
-        """The declared type."""
-        return self.dtype
 
     @property
     def may_lack(self) -> bool:

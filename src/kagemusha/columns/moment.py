@@ -104,7 +104,7 @@ class Moment(Measured):
         self._check_ends()
         if self.dtype is not None and self.format is not None:
             self.fail("dtype", self.dtype, "left out where a format is given: the output is text")
-        zone = re.search(r", tz=[A-Za-z0-9_+/:-]+(?=\]$)", self.dtype or "")
+        zone = re.search(r", tz=[A-Za-z0-9_+/:-]+(?=\]$)", str(self.dtype or ""))
         types = self.types if zone is None else {f"{name[:-1]}{zone[0]}]": years for name, years in STAMPS.items()}
         self._check_dtype(types, (0, 9999) if self.open_fields else (self._year(self.low), self._year(self.high)))
         if self.open_fields:

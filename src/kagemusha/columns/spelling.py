@@ -24,9 +24,10 @@ _MONEY = re.compile(r"[%‰円\\]|\b(EUR|USD|JPY|GBP|CHF|CAD|AUD|CNY|KRW|INR)\b|
 _GROUPS = re.compile(r"(?<=\d)[\s'’٬](?=\d{3}(?!\d))", re.ASCII)
 _MINUS = str.maketrans(dict.fromkeys("−–‐▲△", "-"))
 _WHOLE = {POINT: r"\d{1,3}(?:,\d{3})+|\d+", COMMA: r"\d{1,3}(?:\.\d{3})+|\d+"}
+_POWER = r"[eE][+-]?\d{1,3}"
 _NUMBER = {
-    POINT: re.compile(rf"([+-]?)({_WHOLE[POINT]})?(?:\.(\d*))?", re.ASCII),
-    COMMA: re.compile(rf"([+-]?)({_WHOLE[COMMA]})?(?:,(\d*))?", re.ASCII),
+    POINT: re.compile(rf"([+-]?)({_WHOLE[POINT]})?(?:\.(\d*))?({_POWER})?", re.ASCII),
+    COMMA: re.compile(rf"([+-]?)({_WHOLE[COMMA]})?(?:,(\d*))?({_POWER})?", re.ASCII),
 }
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
@@ -49,7 +50,7 @@ def spelt_number(text: str, spelling: str) -> str:
     if found is None or not (found[2] or found[3]):
         return text
     whole = re.sub(r"\D", "", found[2] or "0")
-    return f"{found[1]}{whole}" + (f".{found[3]}" if found[3] else "")
+    return f"{found[1]}{whole}" + (f".{found[3]}" if found[3] else "") + (found[4] or "")
 
 
 def spelt_date(text: str, spelling: str) -> str:

@@ -156,7 +156,7 @@ def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any)
         import polars as pl
 
         frame = pl.DataFrame(table)
-        ordered = {c.name: table[c.name].chunk(0).dictionary.to_pylist() for c in columns if c.held_as == "ordered"}
+        ordered = {c.name: table[c.name].chunk(0).dictionary.to_pylist() for c in columns if c.dtype == "ordered"}
         return frame.with_columns(pl.col(name).cast(pl.Enum(labels)) for name, labels in ordered.items())
     return _to_pandas(table, columns) if library == "pandas" else table
 
@@ -167,8 +167,8 @@ def _to_pandas(table: Any, columns: Sequence[Column]) -> Any:
     series = {}
     for column in columns:
         one = table.select([column.name])
-        mapper = _strings if column.held_as == "string" else _nullable if column.may_lack else None
-        dates = column.held_as == "date32"
+        mapper = _strings if column.dtype == "string" else _nullable if column.may_lack else None
+        dates = column.dtype == "date32"
         series[column.name] = one.to_pandas(date_as_object=dates, types_mapper=mapper)[column.name]
     return pd.DataFrame(series)
 

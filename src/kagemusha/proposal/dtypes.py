@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from kagemusha.columns.column import Column
-from kagemusha.columns.modelled import Modelled
 from kagemusha.errors import SchemaError
 from kagemusha.proposal.draft import FEW_CATEGORIES
 
@@ -14,10 +13,10 @@ USUAL = ("int64", "float64", "double", "timestamp[us]")
 """What doubles have if nothing is declared."""
 
 
-def as_held(column: Column, values: Any, native: Any) -> Column:
+def as_held(column: Column, values: Any, native: Any = "") -> Column:
     """The drafted column with the type of its frame, where that is another one than doubles would have."""
     held = None if values is None else _held(column, values.type, str(native))
-    if held is None or held in USUAL or not isinstance(column, Modelled):
+    if held is None or held in USUAL or "dtype" not in column.fields:
         return column
     try:
         return replace(column, dtype=held, **_levels(column, values))
@@ -25,7 +24,7 @@ def as_held(column: Column, values: Any, native: Any) -> Column:
         return column
 
 
-def _levels(column: Modelled, values: Any) -> dict[str, Any]:
+def _levels(column: Column, values: Any) -> dict[str, Any]:
     """All categories of a frame's column, in its order, whether or not a row has them."""
     import pyarrow as pa
 

@@ -50,7 +50,8 @@ def _most(rows: int, names: Sequence[str]) -> int:
 
 
 def _drafts(names: Sequence[str], columns: Iterable[Any]) -> Iterator[Column]:
-    return (draft_column(name, values) for name, values in zip(names, columns, strict=True))
+    for name, values in zip(names, columns, strict=True):
+        yield as_held(draft_column(name, values), values)
 
 
 LABELLED = "the value labels in the file's own dictionary"
