@@ -31,7 +31,7 @@ from kagemusha.evaluation.compare import Comparison, run_comparison
 from kagemusha.evaluation.compare_report import Line, summarise
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.evaluate import evaluate as run_evaluation
-from kagemusha.evaluation.learners import NAMES
+from kagemusha.evaluation.learners import USUAL
 from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.planning.forecast import Forecast, closed, forecast
@@ -122,7 +122,7 @@ def evaluate(
         declared,
         model=model,
         targets=targets or ([] if declared.target is None else [declared.target]),
-        models=learners or NAMES,
+        models=learners or USUAL,
         queries=queries,
         rng=np.random.default_rng(seed),
         progress=progress,

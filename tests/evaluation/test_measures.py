@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from kagemusha.cli.evaluate import evaluate as command
 from kagemusha.errors import UsageError
 from kagemusha.evaluation import classify, regress
 from kagemusha.evaluation.discriminator import discriminate
 from kagemusha.evaluation.distances import column_distances, kolmogorov_smirnov, unseen, wasserstein
 from kagemusha.evaluation.evaluate import evaluate
+from kagemusha.evaluation.learners import NAMES, USUAL
 from kagemusha.evaluation.missingness import compare_missingness
 from kagemusha.evaluation.ml_utility import utility
 from kagemusha.evaluation.mutual_information import compare_information
@@ -135,3 +138,15 @@ def test_mistakes_are_named(real: CodedTable, synthetic: CodedTable) -> None:
         regress(real, real, "sex", models=["tree"])
     with pytest.raises(UsageError, match=r"pip install 'kagemusha\[eval\]'"):
         need("no_such_library.part")
+
+
+def test_what_is_trained_by_default_is_fast_and_the_help_names_it() -> None:
+    assert set(USUAL) < set(NAMES)
+    assert not {"svm", "gbm", "adaboost"} & set(USUAL)
+    shown = " ".join(
+        str(word)
+        for parameter in inspect.signature(command).parameters.values()
+        for word in [parameter.annotation]
+        if parameter.name == "learner"
+    )
+    assert all(name in shown.partition("by default")[2] for name in USUAL)

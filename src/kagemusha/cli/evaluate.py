@@ -41,7 +41,10 @@ def evaluate(
     ] = None,
     learner: Annotated[
         list[str] | None,
-        typer.Option(help="tree, svm, xgboost, logistic, adaboost or gbm; by default all. Repeatable."),
+        typer.Option(
+            help="tree, svm, xgboost, logistic, adaboost or gbm; by default tree, logistic and xgboost, which take "
+            "seconds. Repeatable."
+        ),
     ] = None,
     query: Annotated[
         list[str] | None, typer.Option("--query", help='A condition to count, such as "age > 60". Repeatable.')
@@ -63,7 +66,7 @@ def evaluate(
 
     from kagemusha.evaluation.evaluate import INTERNAL
     from kagemusha.evaluation.evaluate import evaluate as run
-    from kagemusha.evaluation.learners import NAMES
+    from kagemusha.evaluation.learners import NAMES, USUAL
     from kagemusha.evaluation.report import refuse_beside_release, write_report
     from kagemusha.evaluation.summary import figures, sentences, verdict
     from kagemusha.models.model import load_model
@@ -90,7 +93,7 @@ def evaluate(
             declared,
             model=loaded,
             targets=target or ([] if declared.target is None else [declared.target]),
-            models=learner or NAMES,
+            models=learner or USUAL,
             queries=query or (),
             kmax=degree,
             learning=learning,

@@ -11,6 +11,9 @@ from kagemusha.extras import need
 
 NAMES = ("tree", "svm", "xgboost", "logistic", "adaboost", "gbm")
 
+USUAL = ("tree", "logistic", "xgboost")
+"""Those that take seconds where columns have hundreds of categories; the others are there for tables of papers."""
+
 IN_WORDS = {
     "tree": "decision tree",
     "svm": "SVM",
