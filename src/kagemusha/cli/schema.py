@@ -61,6 +61,36 @@ def propose(
     )
 
 
+@app.command(name="from")
+def from_public_facts(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A REDCap data dictionary (.csv), SDV metadata, frictionless, CSVW, pandera or JSON Schema (.json), a "
+            "DDI codebook (.xml), or postgresql://…: its catalogue is read, no row.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; by default NAME.toml.")] = None,
+    table: TableOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Write a schema from what is public already. No row is read; each column names who says so."""
+    from kagemusha.facts import schema_from
+
+    path = out or Path(f"{table or Path(source).stem}.toml")
+    if path.exists() and not force:
+        raise UsageError(f"{path} already exists; choose another --out or add --force")
+    schema = schema_from(source, table=table)
+    schema.save(path)
+    left = schema.open_facts()
+    say(f"{plain(path)}: {len(schema)} columns; {schema.columns[0].confirmed} says so. No row was read.")
+    if left:
+        some = ", ".join(map(str, left[:6])) + (", …" if len(left) > 6 else "")
+        say(f"{len(left)} facts are left open ({plain(some)}): write them in, or let `synth --discover` find them.")
+    say(f"Now: kagemusha schema check {plain(path)}")
+
+
 @app.command()
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (TOML).", show_default=False)],

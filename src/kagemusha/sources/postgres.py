@@ -84,7 +84,7 @@ class PostgresTable(SqlTable):
         self._finalizer = weakref.finalize(self, _close, self._link)
         for statement in (*_SESSION, f"SET statement_timeout = {int(timeout * 1000)}"):
             self._run(statement)
-        place = self._find(table)
+        self.place = place = self._find(table)
         full = ".".join(map(self.dialect.identifier, place))
         self.name = f"{self._shown}#{'.'.join(place)}"
         self._known_as, self._numbers = self._who(place)

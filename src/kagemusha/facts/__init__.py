@@ -1,0 +1,1 @@
+from kagemusha.facts.read import schema_from as schema_from
