@@ -267,7 +267,7 @@ class TimeOfDay(Clock):
         if self.edges is None:
             last = written(86_400 - FORMATS.get(str(self.format), 1))
             for field, end in (("lower", "00:00:00"), ("upper", last)):
-                if getattr(self, field) is None:
+                if self.given(field) is None:
                     object.__setattr__(self, field, end)
             if self.bins is None:
                 object.__setattr__(self, "bins", 24)

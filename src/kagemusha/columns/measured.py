@@ -77,7 +77,7 @@ class Measured(PushedAxis):
         if len(self.special_numbers) + len(self.special_texts) < len(self.special):
             self.fail("special", list(self.special), "a list without repeats")
         for field in ("formula", "replaces"):
-            if getattr(self, field) is not None:
+            if self.given(field) is not None:
                 self._check_text(field)
         self._check_flag("in_table")
         if self.formula is None and (self.replaces is not None or self.in_table):
@@ -107,7 +107,7 @@ class Measured(PushedAxis):
         """The bounds that are neither declared nor derived."""
         if self.edges is not None:
             return ()
-        return tuple(field for field in ("lower", "upper") if getattr(self, field) is None)
+        return tuple(field for field in ("lower", "upper") if self.given(field) is None)
 
     def _check_ends(self) -> None:
         if self.edges is not None:

@@ -34,13 +34,14 @@ _TYPES = {
 class PostgresLedger(Book):
     """A ledger in a PostgreSQL database, given by its address; `path` is the address without credentials."""
 
+    _link: Any = None
+
     def __init__(
         self, url: str, *, wait_seconds: float = 10.0, read_only: bool = False, witnesses: Sequence[Path] = ()
     ) -> None:
         self.path = address_shown(url)
         self._url = "postgresql" + url[len(url.partition("://")[0]) :]
         self._wait, self._read_only = wait_seconds, read_only
-        self._link: Any = None
         self._guarded(self._prepare)
         heads = chain.seen_heads(witnesses)
         self._guarded(lambda: chain.require_not_older(_Database(self._connection()), self.path, heads))
@@ -53,7 +54,7 @@ class PostgresLedger(Book):
 
     def close(self) -> None:
         """Close the connection."""
-        if getattr(self, "_link", None) is not None:
+        if self._link is not None:
             self._link.close()
 
     @property
@@ -169,7 +170,7 @@ class PostgresLedger(Book):
             return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
         if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
             return LedgerError(f"ledger {self.path}: this user may not write to it")
-        if refused_login(error):
+        if refused_login(error.sqlstate, str(error)):
             return LedgerError(f"ledger {self.path}: {LOGIN}")
         if isinstance(error, psycopg.OperationalError):
             return LedgerError(

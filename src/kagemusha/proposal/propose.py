@@ -11,7 +11,7 @@ from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.schema.schema import Schema
-from kagemusha.sources.header import shielded
+from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.rawfile import RawFile, open_file
 
 ROWS = 200_000
@@ -54,8 +54,7 @@ def _first(relation: Any, rows: int) -> Any:
     """An arrow table of the first rows; no more of the relation is worked out."""
     import pyarrow as pa
 
-    # DuckDB 2 renamed the call.
-    reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(10_000)
+    reader = arrow_batches(relation, 10_000)
     batches: list[Any] = []
     for batch in reader:
         batches.append(batch)

@@ -21,7 +21,7 @@ from kagemusha.encoding.sql import WHOSE, CodesQuery, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
-from kagemusha.sources.header import shielded
+from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import RawTable, full_name, identity_of, open_files
 from kagemusha.sources.protocol import Source, joined
 from kagemusha.sources.spool import KEEP, Spool
@@ -156,16 +156,10 @@ class FileSource(Source):
 
 
 def _batches(file: RawTable, connection: Any, query: str, columns: int) -> Iterator[Any]:
-    stream = shielded(file.path, lambda: _stream(connection, query, columns))
+    rows = max(LEAST, min(CHUNK, CELLS // columns))
+    stream = shielded(file.path, lambda: arrow_batches(connection.sql(query), rows))
     while (batch := shielded(file.path, lambda: _next(stream))) is not None:
         yield batch
-
-
-def _stream(connection: Any, query: str, columns: int) -> Any:
-    relation = connection.sql(query)
-    # DuckDB 2 renamed the call.
-    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return open_reader(max(LEAST, min(CHUNK, CELLS // columns)))
 
 
 def _next(reader: Any) -> Any:
