@@ -24,6 +24,9 @@ WORDS = {
     r"(BYTES|MICROSECONDS|FRESH|TRIES|CELLS|PRODUCTS)_AN?_[A-Z]+": "…_PER_…",
     r"Gathered|Kept\(": "Measurements, LedgerDatabase",
     r"drawn_together|unfulfilled|walls_of": "shrink_to_mean, conditional_loss, zeros_of_rules",
+    r"Hump|hump_of": "modes, WrittenColumn",
+    r"_?walls?(?!-|\w)": "structural zeros",
+    r"A_DAY": "STEPS_PER_DAY",
 }
 """What is not written, and what is written in its place."""
 

@@ -119,14 +119,14 @@ class Axis(Modelled):
         return 0 if self.missing_code is None else self.missing_code
 
     @property
-    def unit(self) -> str:
-        """Unit of the lattice, as numpy names it; empty for numbers."""
+    def resolution(self) -> str:
+        """Resolution of the lattice, as numpy names it; empty for numbers."""
         return ""
 
     @property
     def shows_days(self) -> bool:
         """Whether differences of two values are exact: not where a format shows months or years only."""
-        return self.unit not in ("Y", "M")
+        return self.resolution not in ("Y", "M")
 
     @property
     def steps(self) -> float:

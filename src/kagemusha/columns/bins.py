@@ -135,7 +135,7 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 
 
 def spans(column: Axis, codes: IntArray) -> Span:
-    """The whole bin of each ordinary code.
+    """The whole bin of each code of a value.
 
     Its end is the first number past it, also where the upper bound belongs to it.
     """
@@ -177,7 +177,7 @@ def draw(
 ) -> NDArray[Any]:
     """One number of each code's bin (or of the part `within` it), by the `slopes` of its `shape` or uniformly.
 
-    Codes must be ordinary.
+    Codes must be those of values.
     """
     start, end = within or spans(column, codes)
     places: FloatArray | None = None
