@@ -3,7 +3,7 @@
     KAGEMUSHA_DATA=… python benchmarks/attack_throughput.py --out benchmarks/results/attack_throughput.csv
 
 One play is one training of one world, one synthetic table of 30,162 rows, and the statistics of the paper's three
-inferences and the support test for one target. Both runs of a method play the same trainings; starting workers is part of
+inferences and the support test for one target. Both runs of a method train the same way; starting workers is part of
 the time. Every process computes on one thread. On a busy machine the speed-up says little, so CPU seconds stand beside
 it: a second worker should hardly add to them.
 """

@@ -1,6 +1,6 @@
 """What a column is: the parts every kind shares, and the kinds that are not modelled.
 
-Codes of a modelled column: the codes of its values first, then one for *other* (if any) or for each *special* value of a
+Codes of a modelled column: those of its values first, then one for *other* (if any) or for each *special* value of a
 column of numbers, then one for *missing* (if allowed). How many there are depends on the declaration alone, never on a
 record, and so does the place of every raw value:
 

@@ -141,7 +141,7 @@ def written_column(column: Measured, modes: Modes, numbers: FloatArray) -> Writt
 
 
 def numbers_of(column: Measured) -> FloatArray:
-    """The middle of the bin of every code of a value, on a scale from −1 to 1."""
+    """The middle of the bin of each code of a value, on a scale from −1 to 1."""
     ends = np.append(column.starts[1:] - column.whole, column.high).astype(np.float64)
     middle = (column.starts.astype(np.float64) + ends) / 2
     width = float(column.high) - float(column.low) or 1.0
