@@ -18,7 +18,7 @@ from kagemusha.errors import KagemushaError
 from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.audit import tampered_part
-from kagemusha.making import Order, Output, make_release, output
+from kagemusha.making import Order, Output, make_release
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 
@@ -66,7 +66,8 @@ def steps(wanted: Order, at: int | None, report: Path) -> None:
             if count == at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    written = output.written
+    making = sys.modules["kagemusha.making.release"]
+    written = making.written  # type: ignore[attr-defined]
 
     def counted(*args: Any, **how: Any) -> Any:
         sys.setprofile(step)
@@ -75,7 +76,7 @@ def steps(wanted: Order, at: int | None, report: Path) -> None:
         finally:
             sys.setprofile(None)
 
-    sys.modules["kagemusha.making.release"].written = counted  # type: ignore[attr-defined]
+    making.written = counted  # type: ignore[attr-defined]
     make_release(wanted)
     report.write_text(str(count))
 

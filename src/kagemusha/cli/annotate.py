@@ -72,7 +72,7 @@ def annotate(
     from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import STORE, Project, open_project, require_possible
-    from kagemusha.certificate.verify import MOST_DELTA
+    from kagemusha.privacy.budget import MOST_DELTA
     from kagemusha.schema import Schema
 
     if not 0 <= port <= 65535:

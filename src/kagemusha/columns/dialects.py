@@ -1,4 +1,4 @@
-"""The SQL of DuckDB, PostgreSQL and Spark, as far as codes are made of it."""
+"""The SQL of the engines in which a table stays where it is: PostgreSQL and Spark."""
 
 from __future__ import annotations
 
@@ -114,18 +114,6 @@ class SparkDialect(Dialect):
         """Texts are compared byte by byte here."""
         return f"CAST({x} AS STRING)"
 
-    def double(self, x: str) -> str:
-        """Never an error."""
-        return f"TRY_CAST({x} AS DOUBLE)"
-
-    def whole(self, x: str) -> str:
-        """As bigint."""
-        return f"TRY_CAST({x} AS BIGINT)"
-
-    def is_nan(self, x: str) -> str:
-        """By its function."""
-        return f"isnan({x})"
-
     def matches(self, x: str, pattern: str) -> str:
         """`$` would let a last line end pass."""
         whole = rf"\A(?:{pattern})\z"
@@ -167,10 +155,6 @@ class SparkDialect(Dialect):
     def quotient(self, x: str, size: int) -> str:
         """`/` would make a fraction."""
         return f"({x} div {size}L)"
-
-    def digest(self, x: str) -> str:
-        """Over UTF-8."""
-        return f"md5({x})"
 
     def bits(self, columns: Sequence[str]) -> list[str]:
         """One number for up to 64 columns."""

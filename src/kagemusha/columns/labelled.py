@@ -23,8 +23,7 @@ from kagemusha.columns.words import some
 from kagemusha.errors import UsageError
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.parse import TextReader
 
 

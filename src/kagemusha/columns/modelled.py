@@ -20,8 +20,7 @@ from kagemusha.columns.stored import MOMENTS, NUMBERS, Stored
 from kagemusha.columns.values import Plain
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.parse import TextReader
     from kagemusha.columns.pushed import Pushed
 

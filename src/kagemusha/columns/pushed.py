@@ -23,8 +23,7 @@ from kagemusha.columns.stored import MOMENTS, TIMES, Stored
 from kagemusha.columns.values import GAPS, UNREADABLE, Plain, elapsed, instant, plain
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.modelled import Modelled
     from kagemusha.columns.parse import TextReader
 

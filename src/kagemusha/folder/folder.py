@@ -66,10 +66,10 @@ class Place:
             model = changed(model, certificate=certificate)
         with self._fresh() as fresh:
             name = f"synthetic.{file_kind}"
-            write_tables(stream(model, rows, progress=part(progress, 0.0, 0.9)), fresh / name, safe=safe)
-            progress("writing", 0.9)
             model.schema.save(fresh / SCHEMA)
             model.save(fresh / MODEL)
+            write_tables(stream(model, rows, progress=part(progress, 0.0, 0.9)), fresh / name, safe=safe)
+            progress("writing", 0.9)
             for other, content in (extra or {}).items():
                 (fresh / other).write_bytes(content)
             released = (name, SCHEMA, MODEL, *(extra or {}))

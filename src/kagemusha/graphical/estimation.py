@@ -13,7 +13,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.graphical.solver import minimise
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.schema.domain import Clique, Domain
 
 Zeros = tuple[Clique, "np.typing.NDArray[np.bool_]"]

@@ -18,7 +18,7 @@ from kagemusha.files import LOGIN, address_shown, refused_login
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.tables import TABLES, VERSION
+from kagemusha.ledger.tables import VERSION, layout
 
 LOCK = 0x6B6167656D757368
 """The number of the lock that a writer holds ("kagemush")."""
@@ -133,7 +133,7 @@ class PostgresLedger(Book):
             try:
                 if self._version(link) is None:  # another process may have made them meanwhile
                     link.execute("CREATE SCHEMA IF NOT EXISTS kagemusha")
-                    for statement in [*TABLES.split(";\n"), "CREATE TABLE about (version BIGINT NOT NULL)"]:
+                    for statement in [*layout(), "CREATE TABLE about (version BIGINT NOT NULL)"]:
                         link.execute(_in_postgres(statement))
                     chain.make(_Database(link))
                     link.execute(f"INSERT INTO about VALUES ({VERSION})")

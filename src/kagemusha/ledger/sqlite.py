@@ -16,7 +16,7 @@ from kagemusha.errors import LedgerError
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.tables import TABLES, VERSION
+from kagemusha.ledger.tables import VERSION, layout
 
 
 class SQLiteLedger(Book):
@@ -96,7 +96,7 @@ class SQLiteLedger(Book):
             )
         with self._transaction() as db:
             if not self._tables_exist():  # another process may have made them meanwhile
-                for statement in TABLES.split(";\n"):
+                for statement in layout():
                     db.execute(statement)
                 chain.make(db)
                 db.execute(f"PRAGMA user_version = {VERSION}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
