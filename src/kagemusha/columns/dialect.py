@@ -195,11 +195,9 @@ class DuckDialect(Dialect):
         return f"CAST('{number!r}' AS DOUBLE)"
 
     def text(self, x: str) -> str:
-        """Texts are compared byte by byte here."""
         return f"CAST({x} AS VARCHAR)"
 
     def matches(self, x: str, pattern: str) -> str:
-        """The whole text."""
         return f"regexp_full_match({x}, {self.literal(pattern)})"
 
     def near(self, x: str, stored: Stored) -> str:
@@ -247,7 +245,6 @@ class DuckDialect(Dialect):
         return f"({x} // {size})"
 
     def days(self, micros: str) -> str:
-        """The number a moment says: its days since 1970."""
         return f"(CAST({micros} AS DOUBLE) / {float(MICROSECONDS_PER_DAY)!r}e0)"
 
     def is_number(self, text: str) -> str:

@@ -28,7 +28,6 @@ class PostgresDialect(Dialect):
         return f"'{number!r}'::float8"
 
     def text(self, x: str) -> str:
-        """Compared byte by byte."""
         return f'({x})::text COLLATE "C"'
 
     def double(self, x: str) -> str:
@@ -111,7 +110,6 @@ class SparkDialect(Dialect):
         return f"({number!r}D)"
 
     def text(self, x: str) -> str:
-        """Texts are compared byte by byte here."""
         return f"CAST({x} AS STRING)"
 
     def matches(self, x: str, pattern: str) -> str:
@@ -165,7 +163,6 @@ class SparkDialect(Dialect):
         return f"GROUP BY {', '.join(columns)} GROUPING SETS ({', '.join(sets)})"
 
     def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
-        """A bit is set where the column is not grouped by; the last column has the lowest."""
         return [not (int(bits[0]) >> (columns - 1 - i)) & 1 for i in range(columns)] if columns else []
 
 

@@ -121,7 +121,6 @@ class Modelled(Column):
 
     @property
     def may_lack(self) -> bool:
-        """Whether a value may be missing."""
         return self.missing
 
     # the codes of raw values
@@ -239,7 +238,6 @@ class Modelled(Column):
         """The arrow array of values, in the type and format of the schema."""
 
     def output(self, cells: Cells | None, first: int, rows: int) -> Any:
-        """The values."""
         assert cells is not None, "a column of the model has values"
         return self.arrow_of(cells)
 

@@ -136,22 +136,18 @@ class Moment(Measured):
 
     @property
     def resolution(self) -> str:
-        """Resolution of the lattice, as numpy names it."""
         return self.default_unit if self.format is None else formats.unit_of(self.format) or self.default_unit
 
     @property
     def low(self) -> int:
-        """The lowest number of the domain."""
         return self._number(self.edges[0] if self.edges else self.lower)
 
     @property
     def high(self) -> int:
-        """The highest number of the domain."""
         return self._number(self.edges[-1] if self.edges else self.upper)
 
     @cached_property
     def starts(self) -> NDArray[Any]:
-        """Left end of every bin."""
         edges: Sequence[int] | None = [self._number(edge) for edge in self.edges] if self.edges else None
         return lattice_starts(self.low, self.high, self.bins, edges)
 
@@ -176,12 +172,10 @@ class Moment(Measured):
 
     @property
     def steps(self) -> float:
-        """Steps of the lattice in a day."""
         return formats.STEPS_PER_DAY.get(self.resolution, 1)
 
     @property
     def said_steps(self) -> float:
-        """Microseconds in a day."""
         return MICROSECONDS_PER_DAY
 
     @property
@@ -277,7 +271,6 @@ class Moment(Measured):
         return [self._normal(datetime(year, 1, 1)) for year in range(_YEARS[0], _YEARS[1] + 1)]
 
     def declared(self, numbers: Sequence[Any]) -> tuple[date, ...]:
-        """Places on the axis as edges are declared."""
         whole = np.array([round(x) for x in numbers], dtype=np.int64)
         return tuple(map(self._normal, whole.astype(f"M8[{self.resolution}]").astype("M8[us]").tolist()))
 

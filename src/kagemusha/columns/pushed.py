@@ -135,7 +135,6 @@ class PushedAxis(Axis):
     """What a kind decides is what values say and where that lies; codes follow from that."""
 
     def of_moment(self, microseconds: str, dialect: Dialect) -> str:
-        """SQL: what a moment says."""
         return dialect.days(microseconds)
 
     def text_says(self, text: str, dialect: Dialect) -> tuple[str, str] | None:

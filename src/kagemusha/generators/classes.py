@@ -83,7 +83,6 @@ class ClassGenerator(SampledGenerator):
         return codes
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta: dict[str, Any] = {
             "total": self.total,
             "cells": list(self.cells),

@@ -126,7 +126,6 @@ class DecoderGenerator(SampledGenerator):
         return block
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta = {
             "total": self.total,
             "target": self.target,

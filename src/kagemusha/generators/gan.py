@@ -110,7 +110,6 @@ class GanGenerator(SampledGenerator):
             at += column.width
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta = {
             "total": self.total,
             "noise": self.noise,

@@ -53,13 +53,11 @@ class PostgresLedger(Book):
         return f"PostgresLedger({self.path!r})"
 
     def close(self) -> None:
-        """Close the connection."""
         if self._link is not None:
             self._link.close()
 
     @property
     def head(self) -> Head:
-        """Where the chain of changes ends."""
         found: Head = self._guarded(lambda: chain.read_head(_Database(self._connection())))
         return found
 
@@ -67,12 +65,10 @@ class PostgresLedger(Book):
         """Nothing is asked: the server looks after its files, and its operator has `pg_amcheck`."""
 
     def broken_at(self) -> int | None:
-        """The first entry of the chain that does not follow from the one before, if any."""
         found: int | None = self._guarded(lambda: chain.broken_at(_Database(self._connection())))
         return found
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
         found: list[tuple[Any, ...]] = self._guarded(
             lambda: _Database(self._connection()).execute(query, values).fetchall()
         )

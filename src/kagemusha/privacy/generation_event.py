@@ -44,7 +44,6 @@ class GenerationEvent(Event):
 
     @property
     def noise_in_words(self) -> str:
-        """What hides a person, for a reader who is not an expert."""
         besides = (
             f" and Gaussian noise of {self.noise:.4g} times what one person moves"
             if self.noise

@@ -84,7 +84,6 @@ class Interaction(ReadsMarginals["NoisyInteraction"]):
         return [self.clique]
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        """The exact, private answer."""
         table = grouped(marginals[0].counts, self.groups)
         for axis, n in enumerate(self.shape):
             table = n * table - table.sum(axis=axis, keepdims=True)

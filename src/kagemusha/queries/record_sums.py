@@ -33,7 +33,6 @@ class RecordQuery(ReadsRecords[NoisyVector]):
 
     @property
     def what(self) -> str:
-        """See `word`."""
         return self.word
 
     @property

@@ -62,7 +62,6 @@ class DPCTGAN(Networked):
         return Spending([GaussianStep(f"counts of {name}", 1, each) for name in domain], self.training, budget)
 
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
-        """See `spending`."""
         return self.spending(domain, budget).events(TRAINING)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
