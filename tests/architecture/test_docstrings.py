@@ -27,8 +27,8 @@ def said(classes: dict[str, ast.ClassDef], name: str, method: str) -> bool:
     found = methods_of(classes[name]).get(method)
     if found is not None and ast.get_docstring(found):
         return True
-    bases = (ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in classes[name].bases)
-    return any(said(classes, base, method) for base in bases)
+    names = (part.id for base in classes[name].bases for part in ast.walk(base) if isinstance(part, ast.Name))
+    return any(said(classes, base, method) for base in names)
 
 
 def silent(classes: dict[str, ast.ClassDef]) -> list[str]:

@@ -74,7 +74,7 @@ def play(
         found[run.name] = numbers
         done += 1
         rate = (done - len(runs) + len(waiting)) / max(1e-9, time.monotonic() - begun)
-        progress(f"{game.maker.name}: {done:,} of {len(runs):,} trainings, {rate:.1f} a second", done / len(runs))
+        progress(f"{game.maker.name}: {done:,} of {len(runs):,} trainings, {rate:.1f} per second", done / len(runs))
     return found
 
 

@@ -145,7 +145,7 @@ def new_key(path: Path, name: str, expires: str | None = None) -> PublicKey:
     raw = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     key = PublicKey(name, raw, today().isoformat(), expires)
     if key.expired(today()):
-        raise UsageError(f"--expires {expires} is over already")
+        raise UsageError(f"--expires {expires} lies in the past")
     _write_private(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     write_whole(public_file(path), _text({"format": KEY_FORMAT, **key.to_json()}))
     return key

@@ -180,7 +180,7 @@ def _watch(worker: subprocess.Popen[bytes], folder: Path, store: Any, server: An
     elif code > 0 and not store.begun():
         server.should_exit = True  # nothing to label will ever come: what went wrong was said above
     elif code > 0:
-        warn("the rounds ended with an error, see above; the page goes on, start the command again to go on with them")
+        warn("the rounds ended with an error, see above; the page stays open; start the command again to resume them")
 
 
 def _text(path: Path | None) -> str:

@@ -56,7 +56,7 @@ def check(
             "--data",
             help="Count the rows of this private table that break each rule: with --epsilon as a charged question, "
             "without it "
-            "exactly, which is INTERNAL and stands in the ledger as a read without protection if there is one.",
+            "exactly, which is INTERNAL and is recorded in the ledger as a read without protection if there is one.",
         ),
     ] = None,
     epsilon: Annotated[

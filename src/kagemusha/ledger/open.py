@@ -21,7 +21,7 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
     """The ledger of a data set: in the folder of its (database) file, or before the first wildcard of a pattern.
 
     A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and
-    means the ledger of this folder, as no data set does.
+    means the ledger of this folder, as if no data set were named.
     """
     scheme = scheme_of(data)
     if data is None or (scheme is None and not Path(data).exists() and not glob.has_magic(str(data))):

@@ -140,7 +140,7 @@ class PostgresLedger(Book):
                 raise
         version = self._version(link)
         if version != VERSION:
-            raise LedgerError(f"ledger {self.path}: another Kagemusha made it (version {version})")
+            raise LedgerError(f"ledger {self.path}: it was made by another version of Kagemusha (version {version})")
 
     def _version(self, link: Any) -> int | None:
         found = link.execute("SELECT to_regclass('kagemusha.about') IS NOT NULL").fetchone()[0]

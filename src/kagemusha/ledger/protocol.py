@@ -26,7 +26,7 @@ from kagemusha.privacy.spend import Spend
 
 NAMELESS = (
     "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says "
-    "which table it is to users who may EXECUTE pg_control_system(), which all may unless somebody took it away"
+    "which table it is to users who may EXECUTE pg_control_system(), which everyone may unless that right was revoked"
 )
 
 

@@ -63,7 +63,7 @@ def require_rows(rows: int | None, most_rows: int | None = None) -> None:
         raise UsageError(f"rows (--rows) must be at least 1 and at most {MAX_ROWS:,}, got {rows}")
     if rows is not None and most_rows is not None and rows > most_rows:
         raise UsageError(
-            f"rows (--rows) must be at most {most_rows:,}, got {rows:,}: the method releases so many rows and no more; "
+            f"rows (--rows) must be at most {most_rows:,}, got {rows:,}: the method releases no more; "
             "pay for more with its option rows=N"
         )
 
