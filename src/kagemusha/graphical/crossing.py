@@ -229,7 +229,7 @@ class _Inner:
     def _sent(self, home: int, sets: Sequence[tuple[Clique, slice]], after: int) -> Iterator[tuple[int, FloatArray]]:
         """P(thing, states of sets at home) of every thing elsewhere after this place.
 
-        One column a state, from clique to clique.
+        One column per state, from clique to clique.
         """
         things = self.region.things
         waiting = []

@@ -141,7 +141,7 @@ class GroupedError(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
         return self._plain.options
 
     def cliques(self) -> Sequence[Clique]:
-        """One marginal a candidate."""
+        """One marginal per candidate."""
         return self.candidates
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:

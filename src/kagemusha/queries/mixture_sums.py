@@ -91,7 +91,7 @@ class MixtureSizes(MixtureQuery):
 
     @property
     def entries(self) -> int:
-        """One a component."""
+        """One per component."""
         return self.components
 
     def part(self, columns: Sequence[Codes]) -> IntArray:
@@ -118,7 +118,7 @@ class MixtureMeans(MixtureQuery):
 
     @property
     def entries(self) -> int:
-        """A vector a component."""
+        """A vector per component."""
         return self.components * self.vectors.width
 
     def part(self, columns: Sequence[Codes]) -> IntArray:

@@ -43,7 +43,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
-    """One score a family, from the exact counts of its members."""
+    """One score per family, from the exact counts of its members."""
 
     domain: Domain
     families: Sequence[Family]
@@ -67,7 +67,7 @@ class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
         return [list(option) for option in self.options]
 
     def cliques(self) -> Sequence[Clique]:
-        """One marginal a family."""
+        """One marginal per family."""
         return [self.domain.canonical(family.members) for family in self.families]
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
