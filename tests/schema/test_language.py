@@ -500,7 +500,7 @@ def test_a_list_of_partners_holds_for_its_lines_and_no_others(pairs: set[tuple[s
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ([Integer("city", lower=0, upper=9), Category("land", categories=("x",))], "city stands in a list"),
+        ([Integer("city", lower=0, upper=9), Category("land", categories=("x",))], "city is compared with a list"),
         (
             [Category("city", categories=("b",)), Category("land", categories=("x",))],
             "city has no value 'a'; it has 'b'",
