@@ -132,7 +132,7 @@ def linear(formula: Formula) -> tuple[dict[str, float], float] | None:
         return {n: f for n, f in factors.items() if f}, constant + sign * other
     if formula.function == "*" and not (left and right):
         times = other if left else constant
-        return {n: f * times for n, f in (left or right).items()}, constant * other
+        return {n: f * times for n, f in (left or right).items() if f * times}, constant * other
     if formula.function == "/" and not right and other:
         return {n: f / other for n, f in left.items()}, constant / other
     if formula.function == "^" and not left and not right:
