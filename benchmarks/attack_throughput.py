@@ -3,7 +3,7 @@
     KAGEMUSHA_DATA=… python benchmarks/attack_throughput.py --out benchmarks/results/attack_throughput.csv
 
 One play is one training of one world, one synthetic table of 30,162 rows, and the statistics of the paper's three
-inferences and the support test for one target. Both runs of a method play the same units; starting workers is part of
+inferences and the support test for one target. Both runs of a method train the same way; starting workers is part of
 the time. Every process computes on one thread. On a busy machine the speed-up says little, so CPU seconds stand beside
 it: a second worker should hardly add to them.
 """
@@ -49,7 +49,7 @@ def main() -> None:
         rules = Rules(trainings=trainings, references=trainings)
         chosen, maker = targets(data.table, space, ("selective",)), makers(data, Sizes())[name]
         game = Game(data.table, chosen, maker, inferences(ATTACKS), space=space, rules=rules)
-        units = len(game.units())
+        runs = len(game.runs())
         load = os.getloadavg()[0]
         seconds, spent = {}, {}
         for jobs in (1, 2):
@@ -59,13 +59,13 @@ def main() -> None:
         rows.append(
             {
                 "method": name,
-                "plays": units,
-                "plays a second, 1 worker": f"{units / seconds[1]:.2f}",
-                "plays a second, 2 workers": f"{units / seconds[2]:.2f}",
+                "plays": runs,
+                "plays a second, 1 worker": f"{runs / seconds[1]:.2f}",
+                "plays a second, 2 workers": f"{runs / seconds[2]:.2f}",
                 "speed-up": f"{seconds[1] / seconds[2]:.2f}",
                 "CPU s, 1 worker": f"{spent[1]:.1f}",
                 "CPU s, 2 workers": f"{spent[2]:.1f}",
-                "plays a CPU second": f"{units / spent[1]:.2f}",
+                "plays a CPU second": f"{runs / spent[1]:.2f}",
                 "load before": f"{load:.1f}",
                 "cores": os.cpu_count(),
             }

@@ -20,9 +20,8 @@ from kagemusha.certificate.verify import open_certificate
 from kagemusha.errors import DataError, UsageError, VerifyError
 from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import Ledger, open_ledger
-from kagemusha.making.order import Order
-from kagemusha.making.output import Output, publish_to
-from kagemusha.making.release import make_model
+from kagemusha.making.order import Order, Output
+from kagemusha.making.release import make_model, publish_to
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent

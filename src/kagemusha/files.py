@@ -138,17 +138,22 @@ def odd_kind(mode: int) -> str:
     return next((name for is_one, name in _KINDS if is_one(mode)), "no regular file")
 
 
+def os_flags(*names: str) -> int:
+    """Flags for opening a file, without those that this operating system has not."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
 def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
     """The file, open for reading, if it is a regular one.
 
     Never waits for a pipe, and follows links only if asked to.
     """
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDONLY | os_flags("O_BINARY", "O_NONBLOCK", "O_CLOEXEC")
     before = path.stat() if follow else path.lstat()
     kind = odd_kind(before.st_mode)
     if kind:
         raise StrangeFileError(f"is {kind}")
-    number = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    number = os.open(path, flags if follow else flags | os_flags("O_NOFOLLOW"))
     try:
         # it may have been exchanged between the look and the opening
         kind = odd_kind(os.fstat(number).st_mode)
@@ -212,13 +217,13 @@ def is_postgres(where: object) -> bool:
 LOGIN = "the server refused the login: user or password is wrong (the driver also looks at PGPASSWORD and ~/.pgpass)"
 
 
-def refused_login(error: BaseException) -> bool:
+def refused_login(state: str | None, message: str) -> bool:
     """Whether a PostgreSQL server was reached and did not accept who asked.
 
     libpq gives no SQLSTATE (28P01, 28000) for what happens while it connects, only words.
     """
     words = ("authentication failed", "no password supplied", "no pg_hba.conf entry")
-    return str(getattr(error, "sqlstate", None)) in ("28P01", "28000") or any(word in str(error) for word in words)
+    return state in ("28P01", "28000") or any(word in message for word in words)
 
 
 def address_shown(url: str) -> str:

@@ -10,14 +10,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from walk import Walk, release, walked
 
-MODULES = {"kage": 108, "aim": 106}
-"""Modules that a `synth` enters; 100 are wanted. These numbers go down, never up."""
+MODULES = {"kage": 100, "aim": 98}
+"""Modules that a `synth` enters. These numbers go down, never up."""
 
-CHANGES = {"kage": 52, "aim": 52}
+CHANGES = {"kage": 45, "aim": 45}
 """Changes of room; 40 are wanted."""
 
-ROW = {"kage": 28, "aim": 29}
-"""Modules on the way of a row's values; 25 are wanted."""
+ROW = {"kage": 24, "aim": 25}
+"""Modules on the way of a row's values."""
 
 
 @pytest.fixture(scope="module", params=sorted(MODULES))

@@ -18,12 +18,16 @@ WORDS = {
     r"how-manieth": "how often before",
     r"be gone on with": "be resumed",
     r"made tables?": "constructed tables",
-    r"one (axis|cell|row|column|number|array|transaction) an? (name|code|label|pair|record|clique)": "one … per …",
+    r"[Oo]ne (axis|cell|row|column|number|array|marginal|score|transaction) an? "
+    r"(name|code|label|pair|record|clique|row|state|attribute|family|candidate)": "one … per …",
     r"stray_code|empty_code": "outside_code, missing_or_outside_code",
     r"chance_of_so_(far|little)": "upper_tail, lower_tail",
     r"(BYTES|MICROSECONDS|FRESH|TRIES|CELLS|PRODUCTS)_AN?_[A-Z]+": "…_PER_…",
     r"Gathered|Kept\(": "Measurements, LedgerDatabase",
     r"drawn_together|unfulfilled|walls_of": "shrink_to_mean, conditional_loss, zeros_of_rules",
+    r"Hump|hump_of": "modes, WrittenColumn",
+    r"_?walls?(?!-|\w)": "structural zeros",
+    r"A_DAY": "STEPS_PER_DAY",
 }
 """What is not written, and what is written in its place."""
 

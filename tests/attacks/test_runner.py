@@ -111,7 +111,7 @@ def killed(folder: Path, jobs: int = 1, scheduler: str = "") -> dict[Path, bytes
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGKILL)
     kept = {p: p.read_bytes() for p in folder.glob("units/*.npz")}
-    assert 5 <= len(kept) < len(game().units())
+    assert 5 <= len(kept) < len(game().runs())
     return kept
 
 

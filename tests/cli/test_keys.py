@@ -52,7 +52,7 @@ def test_a_key_is_private_and_replaces_nothing(run: Run, tmp_path: Path) -> None
         (("--name", ""), "1 to 200 characters"),
         (("--name", "a\x1b[2J"), "on one line"),
         (("--name", "x", "--expires", "soon"), "2030-12-31"),
-        (("--name", "x", "--expires", "2001-01-01"), "over already"),
+        (("--name", "x", "--expires", "2001-01-01"), "in the past"),
     ],
 )
 def test_mistakes_with_new_keys(run: Run, tmp_path: Path, options: tuple[str, ...], words: str) -> None:

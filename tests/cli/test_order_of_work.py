@@ -10,7 +10,7 @@ import pytest
 import kagemusha.door as door
 from kagemusha.folder.folder import Place
 from kagemusha.forensics.verify import verify_release
-from kagemusha.making import output
+from kagemusha.making import release
 
 SYNTH = ("synth", "patients.csv", "--schema", "patients.toml", "--method", "independent", "--out", "doubles")
 QUALITY = {"quality.json", "quality.html"}
@@ -31,7 +31,7 @@ def test_a_stop_while_judging_leaves_a_valid_release(  # type: ignore[no-untyped
         raise stop
 
     with monkeypatch.context() as patched:
-        patched.setattr(output, "quality_files", stopped)
+        patched.setattr(release, "quality_files", stopped)
         with pytest.raises(type(stop)):
             door.publish(
                 door.fit("independent", patients, 1.0, schema=tmp_path / "patients.toml", ledger=tmp_path / "l.db"),
@@ -47,7 +47,7 @@ def test_who_stops_the_judging_is_told_what_there_is(  # type: ignore[no-untyped
     run, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(output, "quality_files", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
+        patched.setattr(release, "quality_files", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
         told = door_run(run)
     assert "doubles is a whole release" in told.stderr
     before = [r["charged"] for r in releases(run)]

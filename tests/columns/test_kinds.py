@@ -31,17 +31,16 @@ from kagemusha.columns import (
     TimeOfDay,
 )
 from kagemusha.columns.arrow import plain_values
-from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.dialect import Dialect, DuckDialect
 from kagemusha.columns.dialects import PostgresDialect, SparkDialect
-from kagemusha.columns.duck import DuckDialect
 from kagemusha.columns.parse import TextReader
 from kagemusha.columns.pushed import plain_of, pushed
 from kagemusha.columns.registry import KINDS, column_from_fields, column_to_fields
 from kagemusha.columns.stored import Stored
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.sql import codes_query
 from kagemusha.proposal.draft import draft_column
 from kagemusha.schema import Schema
+from kagemusha.sources.file import codes_query
 
 DECLARED: list[Modelled] = [
     Category("x", categories=("a", "b", "1", "2020-01-01", "True"), missing=True),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from column_strategies import HOSTILE_TEXTS, columns
 from kagemusha.columns.parse import TextReader
 from kagemusha.encoding import Encoder
-from kagemusha.encoding.sql import codes_query
 from kagemusha.schema import Boolean, Category, Date, Datetime, Integer, Modelled, Real, Schema
+from kagemusha.sources.file import codes_query
 
 DECLARED = [
     Category("x", categories=("a", "é", "a'b", "1", "")),

@@ -17,7 +17,7 @@ from kagemusha.errors import DataError, KagemushaError, ModelTooLarge, UsageErro
 from kagemusha.generators import sampled
 from kagemusha.generators.classes import ClassGenerator
 from kagemusha.generators.decoders import Decoder, DecoderGenerator
-from kagemusha.generators.gan import GanGenerator, Hump
+from kagemusha.generators.gan import GanGenerator, WrittenColumn
 from kagemusha.generators.generator import MAX_ROWS, Generator
 from kagemusha.generators.markov import TRADED, MarkovGenerator
 from kagemusha.generators.normal import NormalGenerator, Place
@@ -87,14 +87,14 @@ def decoders() -> DecoderGenerator:
 
 def gan() -> GanGenerator:
     rng = np.random.default_rng(4)
-    humps = [
-        Hump("x", 7, np.array([0.2, 0.8]), np.array([0.1, 0.3]), np.linspace(0.1, 0.9, 5), marks=2),
-        Hump("c", 3, *[np.zeros(0)] * 3),
-        Hump("k", 2, *[np.zeros(0)] * 3),
+    columns = [
+        WrittenColumn("x", 7, np.array([0.2, 0.8]), np.array([0.1, 0.3]), np.linspace(0.1, 0.9, 5), marks=2),
+        WrittenColumn("c", 3, *[np.zeros(0)] * 3),
+        WrittenColumn("k", 2, *[np.zeros(0)] * 3),
     ]
-    width = sum(h.width for h in humps)
+    width = sum(h.width for h in columns)
     layers = [(rng.normal(0, 0.5, (9, 8)), rng.normal(0, 0.5, 8)), (rng.normal(0, 0.5, (17, width)), np.zeros(width))]
-    return GanGenerator(DOMAIN, TOTAL, humps, 4, rng.dirichlet(np.ones(5)), layers)
+    return GanGenerator(DOMAIN, TOTAL, columns, 4, rng.dirichlet(np.ones(5)), layers)
 
 
 def normal() -> NormalGenerator:
@@ -257,8 +257,8 @@ def test_scores_of_labels_are_drawn_by_their_softmax() -> None:
     part = Decoder(np.ones(1), np.zeros((1, 1)), np.zeros((1, 1, 1)), [np.column_stack([np.zeros(3), scores])])
     places = [Place("c", 3, True, 0, np.zeros(0))]
     drawn = DecoderGenerator(domain, 1.0, places, None, True, np.ones(1), [part])
-    humps = [Hump("c", 3, *[np.zeros(0)] * 3)]
-    adversarial = GanGenerator(domain, 1.0, humps, 1, np.zeros(0), [(np.zeros((1, 3)), scores)])
+    columns = [WrittenColumn("c", 3, *[np.zeros(0)] * 3)]
+    adversarial = GanGenerator(domain, 1.0, columns, 1, np.zeros(0), [(np.zeros((1, 3)), scores)])
     for generator in (drawn, adversarial):
         codes = generator.sample(300_000, rng=np.random.default_rng(0))
         assert np.bincount(codes[:, 0]) / len(codes) == pytest.approx(softmax, abs=0.004)

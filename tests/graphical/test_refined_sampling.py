@@ -8,8 +8,8 @@ import pytest
 from kagemusha.errors import ModelTooLarge
 from kagemusha.graphical import MarkovField, refined_sampling, sample_refined, sample_rounded
 from kagemusha.graphical.crossing import branches
+from kagemusha.graphical.kernels import cross, exchange
 from kagemusha.graphical.refined_sampling import WatchedTables, partners
-from kagemusha.graphical.row_trades import cross, exchange
 from kagemusha.schema.domain import Domain
 
 from .brute_force import CLIQUE_SETS, DOMAIN, random_potentials

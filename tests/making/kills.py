@@ -18,12 +18,13 @@ from kagemusha.errors import KagemushaError
 from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import open_ledger
 from kagemusha.ledger.audit import tampered_part
-from kagemusha.making import Order, Output, make_release, output
+from kagemusha.making import Order, Output, make_release, release
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
 
 ROOMS = ("folder/folder.py", "ledger/", "kagemusha/files.py", "making/release.py")
 QUALITY = {"quality.json", "quality.html"}
+WRITTEN = release.written
 
 
 def order(place: Path, ledger: str, number: int) -> Order:
@@ -66,16 +67,14 @@ def steps(wanted: Order, at: int | None, report: Path) -> None:
             if count == at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    written = output.written
-
     def counted(*args: Any, **how: Any) -> Any:
         sys.setprofile(step)
         try:
-            return written(*args, **how)
+            return WRITTEN(*args, **how)
         finally:
             sys.setprofile(None)
 
-    sys.modules["kagemusha.making.release"].written = counted  # type: ignore[attr-defined]
+    release.written = counted
     make_release(wanted)
     report.write_text(str(count))
 

@@ -9,8 +9,7 @@ import pytest
 
 from kagemusha.arrays import IntArray
 from kagemusha.marginals.information import chance_information, mutual_information
-from kagemusha.marginals.kept import KeptTables
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import KeptTables, merged
 from kagemusha.schema.domain import Clique
 
 

@@ -1,4 +1,4 @@
-"""Humps of a column: found from counts, and every number comes back from its hump and place."""
+"""Modes of a column: found from counts, and every number comes back from its mode and place."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_many_values_are_put_together_without_losing_any() -> None:
 
 
 def test_a_value_that_most_rows_hold_is_one_hump_as_in_scikit_learn() -> None:
-    """Humps that start at the same place can never part.
+    """Modes that start at the same place can never part.
 
     Five of them would share out the zeros of a column by chance.
     """

@@ -32,7 +32,7 @@ def of(kind: type[NetworkScore], table: np.ndarray) -> int:
 
 
 def in_records(kind: type[NetworkScore], table: np.ndarray) -> float:
-    return of(kind, table) * kind.unit
+    return of(kind, table) * kind.worth
 
 
 def mutual_information(table: np.ndarray) -> float:

@@ -217,7 +217,7 @@ def test_signs_inside_texts_stay_as_they_are() -> None:
 @pytest.mark.parametrize("opening", ["(", "not ", "not ("])
 def test_a_condition_nested_too_deeply_is_refused_in_one_line(opening):
     text = opening * 5000 + "age > 60" + ")" * (5000 * opening.count("("))
-    with pytest.raises(UsageError, match="more than 100 parentheses or nots") as caught:
+    with pytest.raises(UsageError, match="more than 100 parentheses, nots") as caught:
         read_where(text, SCHEMA)
     assert len(str(caught.value)) < 200
     assert read_where("(" * 100 + "age > 60" + ")" * 100, SCHEMA)[0].clique == ("age",)

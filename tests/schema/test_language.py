@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from kagemusha.encoding import Encoder
@@ -187,6 +187,7 @@ def test_a_formula_is_arithmetic(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example("a * 0", [1.0, 2.0, 3.0])
 @given(TREES, st.lists(st.floats(-9, 9), min_size=3, max_size=3))
 def test_a_sum_is_found_where_there_is_one(text: str, values: list[float]) -> None:
     formula = parse_formula(text)
@@ -500,7 +501,7 @@ def test_a_list_of_partners_holds_for_its_lines_and_no_others(pairs: set[tuple[s
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ([Integer("city", lower=0, upper=9), Category("land", categories=("x",))], "city stands in a list"),
+        ([Integer("city", lower=0, upper=9), Category("land", categories=("x",))], "city is compared with a list"),
         (
             [Category("city", categories=("b",)), Category("land", categories=("x",))],
             "city has no value 'a'; it has 'b'",

@@ -16,9 +16,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from kagemusha.columns.dialect import Dialect
+from kagemusha.columns.dialect import Dialect, DuckDialect
 from kagemusha.columns.dialects import PostgresDialect, SparkDialect
-from kagemusha.columns.duck import DuckDialect
 from kagemusha.columns.stored import Stored
 from kagemusha.errors import DataError
 from kagemusha.sources.header import stored_as

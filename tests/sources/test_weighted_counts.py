@@ -142,7 +142,7 @@ def test_the_reach_is_reached() -> None:
     assert ((north - none) ** 2).sum() == added.l2_squared
     assert np.abs(north - south).sum() == exchanged.l1 == 2 * added.l1
     assert ((north - south) ** 2).sum() == exchanged.l2_squared
-    assert query.weights.unit * added.l1 == 50
+    assert query.weights.worth * added.l1 == 50
 
 
 class Unclipped(WeightedCounts):
@@ -151,7 +151,7 @@ class Unclipped(WeightedCounts):
     raw: Sequence[float] = ()
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        return np.array([round(sum(self.raw) / self.weights.unit)], dtype=np.int64)
+        return np.array([round(sum(self.raw) / self.weights.worth)], dtype=np.int64)
 
 
 def test_a_weight_that_is_not_clipped_is_caught() -> None:

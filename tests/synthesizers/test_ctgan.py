@@ -46,13 +46,13 @@ def test_every_row_is_written_and_read_back(rows: EncodedRows) -> None:
     source = open_source(example_table(), example_schema())
     columns = source.records()[0]
     vectors = rows.encoded(np.arange(400))
-    for hump, block, codes in zip(rows.modes, rows.blocks, columns, strict=True):
+    for written, block, codes in zip(rows.modes, rows.blocks, columns, strict=True):
         chosen = vectors[:, block.first : block.end].argmax(axis=1)
-        back = hump.codes(vectors[:, block.start].astype(float), chosen)
+        back = written.codes(vectors[:, block.start].astype(float), chosen)
         far = np.abs(back - codes.astype(int))
-        assert (far == 0).mean() > 0.99 if hump.labelled else (far <= 1).all()
-        gone = codes == hump.size - 1
-        assert not hump.marks or (back[gone] == hump.size - 1).all()
+        assert (far == 0).mean() > 0.99 if written.labelled else (far <= 1).all()
+        gone = codes == written.size - 1
+        assert not written.marks or (back[gone] == written.size - 1).all()
 
 
 def test_rare_codes_are_wished_for_by_the_logarithm_of_their_count() -> None:

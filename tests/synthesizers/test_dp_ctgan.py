@@ -158,10 +158,10 @@ def test_codes_are_written_each_by_itself_and_read_back() -> None:
     codes, rows = written(), some_codes(400)
     vectors = codes.vectors(rows)
     assert (vectors == np.vstack([codes.vectors(row[None]) for row in rows])).all()
-    for axis, (hump, block) in enumerate(zip(codes.modes, codes.blocks, strict=True)):
+    for axis, (column, block) in enumerate(zip(codes.modes, codes.blocks, strict=True)):
         assert (vectors[:, block.first : block.end].sum(axis=1) == 1).all()
         chosen = vectors[:, block.first : block.end].argmax(axis=1)
-        back = hump.codes(vectors[:, block.start].astype(float), chosen)
+        back = column.codes(vectors[:, block.start].astype(float), chosen)
         assert (back == rows[:, axis]).mean() > 0.95
 
 

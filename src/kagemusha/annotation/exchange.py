@@ -18,7 +18,7 @@ FROM, TO = "label", "text"
 
 
 def to_csv(store: Store) -> str:
-    """One row a label: who, when, what, and the record. Texts that a spreadsheet would run begin with an apostrophe."""
+    """One row per label: who, when, what, the record. Texts that a spreadsheet would run begin with an apostrophe."""
     classes = store.fact("project", {})["classes"]
     said = store.said()
     columns = [cell["column"] for cell in said[0].shown] if said else []

@@ -33,7 +33,7 @@ from kagemusha.version import __version__
 
 ROLES = ("play", "reference", "stranger")
 Numbers = dict[str, FloatArray]
-"""What a unit measured, by the name of target, space and statistic."""
+"""What a run measured, by the name of target, space and statistic."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Unit:
+class TrainingRun:
     """The smallest piece of work: one training and all tables drawn from it."""
 
     role: str
@@ -115,16 +115,18 @@ class Game:
         without, inside = target.worlds(self.table)
         return _world_name(without.key), _world_name(inside.key)
 
-    def units(self) -> list[Unit]:
+    def runs(self) -> list[TrainingRun]:
         """All work; plays come last, so that a first look at them finds the references there."""
         wanted = {one.references for one in self.inferences}
-        found: list[Unit] = []
+        found: list[TrainingRun] = []
         if "target" in wanted:
             references = self.rules.trainings if self.rules.own else self.rules.references
-            found += [Unit("reference", world, n) for n in range(references) for world in self.worlds]
+            found += [TrainingRun("reference", world, n) for n in range(references) for world in self.worlds]
         if "strangers" in wanted:
-            found += [Unit("stranger", side, n) for n in range(self.rules.strangers) for side in ("without", "inside")]
-        return found + [Unit("play", world, n) for n in range(self.rules.trainings) for world in self.worlds]
+            found += [
+                TrainingRun("stranger", side, n) for n in range(self.rules.strangers) for side in ("without", "inside")
+            ]
+        return found + [TrainingRun("play", world, n) for n in range(self.rules.trainings) for world in self.worlds]
 
     @cached_property
     def digest(self) -> str:
@@ -151,18 +153,18 @@ class Game:
 
     # playing
 
-    def play(self, unit: Unit) -> Numbers:
-        """Train once, draw, measure. The same unit gives the same numbers in any process and any order."""
-        spread = np.random.SeedSequence(self.seed, spawn_key=(ROLES.index(unit.role), _number(unit.world), unit.number))
+    def play(self, run: TrainingRun) -> Numbers:
+        """Train once, draw, measure. The same run gives the same numbers in any process and any order."""
+        spread = np.random.SeedSequence(self.seed, spawn_key=(ROLES.index(run.role), _number(run.world), run.number))
         fitting, drawing = (np.random.default_rng(s) for s in spread.spawn(2))
-        if unit.role == "stranger":
-            return self._stranger(unit, fitting, drawing)
-        sampler = self.maker.fit(self.worlds[unit.world], rng=fitting)
-        wanted = self.statistics("target") if unit.role == "reference" else self.statistics()
+        if run.role == "stranger":
+            return self._stranger(run, fitting, drawing)
+        sampler = self.maker.fit(self.worlds[run.world], rng=fitting)
+        wanted = self.statistics("target") if run.role == "reference" else self.statistics()
         scenes = [(t, s, scene_of(self, t.name, s)) for t, s in product(self.targets, self.spaces)]
-        scenes = [one for one in scenes if unit.world in self.sides(one[0])]
+        scenes = [one for one in scenes if run.world in self.sides(one[0])]
         found: dict[str, list[FloatArray]] = {}
-        for _ in range(1 if unit.role == "reference" else self.rules.generations):
+        for _ in range(1 if run.role == "reference" else self.rules.generations):
             doubles = sampler.sample(self.rules.rows or self.table.rows, rng=drawing)
             for target, space, scene in scenes:
                 for statistic in wanted:
@@ -170,16 +172,16 @@ class Game:
                     found.setdefault(key, []).append(statistic.measure(doubles, scene))
         return {key: np.array(values) for key, values in found.items()}
 
-    def _stranger(self, unit: Unit, fitting: np.random.Generator, drawing: np.random.Generator) -> Numbers:
+    def _stranger(self, run: TrainingRun, fitting: np.random.Generator, drawing: np.random.Generator) -> Numbers:
         """A shadow run for another target, on half of the table: both sides of a number share half and target."""
-        common = np.random.default_rng([self.seed, 3, unit.number])
+        common = np.random.default_rng([self.seed, 3, run.number])
         half = GameTable(
             self.table.schema, self.table.codes[np.sort(common.permutation(self.table.rows)[: self.table.rows // 2])]
         )
         outlying = np.argsort(-_distances(self))[: max(1, self.table.rows // 100)]
-        row = int(common.choice(outlying) if unit.number % 2 else common.integers(self.table.rows))
+        row = int(common.choice(outlying) if run.number % 2 else common.integers(self.table.rows))
         target = Target("stranger", (tuple(int(v) for v in self.table.codes[row]),))
-        world = target.worlds(half)[INSIDE if unit.world == "inside" else WITHOUT]
+        world = target.worlds(half)[INSIDE if run.world == "inside" else WITHOUT]
         doubles = self.maker.fit(world, rng=fitting).sample(half.rows, rng=drawing)
         found = {}
         for space in self.spaces:
@@ -191,7 +193,7 @@ class Game:
     # judging
 
     def judge(self, results: Mapping[str, Numbers]) -> Outcome:
-        """Scores of every target, space and inference, from the numbers of all units by name."""
+        """Scores of every target, space and inference, from the numbers of all runs by name."""
         scores: dict[Cell, FloatArray] = {}
         for target, space, inference in product(self.targets, self.spaces, self.inferences):
             key = _key(target, space, inference.statistic)
@@ -293,4 +295,4 @@ def _number(name: str) -> int:
 def _stacked(
     results: Mapping[str, Numbers], role: str, sides: Sequence[str], numbers: Sequence[int], key: str
 ) -> FloatArray:
-    return np.array([[results[Unit(role, side, n).name][key] for side in sides] for n in numbers])
+    return np.array([[results[TrainingRun(role, side, n).name][key] for side in sides] for n in numbers])

@@ -1,7 +1,7 @@
 """Plays on all cores, or on a cluster.
 
-Each finished unit is a file, so that a run that was killed goes on where it was. What a unit gives depends on the
-game's seed and the unit's name alone, so the number of workers and the order of work change nothing. A worker holds one
+Each finished run is a file, so that a run that was killed goes on where it was. What a run gives depends on the
+game's seed and the run's name alone, so the number of workers and the order of work change nothing. A worker holds one
 table, one model and a few numbers at a time; results go to disk, not into memory.
 """
 
@@ -19,7 +19,7 @@ from threading import Lock
 
 import numpy as np
 
-from kagemusha.attacks.game import Game, Numbers, Outcome, Unit
+from kagemusha.attacks.game import Game, Numbers, Outcome, TrainingRun
 from kagemusha.cluster import on_cluster
 from kagemusha.errors import DataError, OutputError, UsageError
 from kagemusha.extras import need
@@ -40,7 +40,7 @@ def run(
     scheduler: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Play a game and score it. With a folder, finished units are kept there and never played twice.
+    """Play a game and score it. With a folder, finished runs are kept there and never played twice.
 
     `jobs` is the number of processes (−1: all cores); `scheduler` the address of a dask scheduler, whose workers are
     used instead.
@@ -57,57 +57,59 @@ def play(
     scheduler: str | None = None,
     progress: Progress = silent,
 ) -> dict[str, Numbers]:
-    """The numbers of all units, by name."""
+    """The numbers of all runs, by name."""
     if jobs != -1 and jobs < 1:
         raise UsageError(f"jobs must be at least 1, or -1 for all cores, got {jobs}")
-    units = game.units()
+    runs = game.runs()
     found: dict[str, Numbers] = {}
     if folder is not None:
         _stamp(folder, game)
-        found = {unit.name: kept for unit in units if (kept := _read(folder, unit)) is not None}
-    waiting = [unit for unit in units if unit.name not in found]
+        found = {run.name: kept for run in runs if (kept := _read(folder, run)) is not None}
+    waiting = [run for run in runs if run.name not in found]
     done = len(found)
     begun = time.monotonic()
-    for unit, numbers in _played(game, waiting, jobs, scheduler):
+    for run, numbers in _played(game, waiting, jobs, scheduler):
         if folder is not None:
-            _write(folder, unit, numbers)
-        found[unit.name] = numbers
+            _write(folder, run, numbers)
+        found[run.name] = numbers
         done += 1
-        rate = (done - len(units) + len(waiting)) / max(1e-9, time.monotonic() - begun)
-        progress(f"{game.maker.name}: {done:,} of {len(units):,} trainings, {rate:.1f} a second", done / len(units))
+        rate = (done - len(runs) + len(waiting)) / max(1e-9, time.monotonic() - begun)
+        progress(f"{game.maker.name}: {done:,} of {len(runs):,} trainings, {rate:.1f} per second", done / len(runs))
     return found
 
 
-def _played(game: Game, units: Sequence[Unit], jobs: int, scheduler: str | None) -> Iterator[tuple[Unit, Numbers]]:
+def _played(
+    game: Game, runs: Sequence[TrainingRun], jobs: int, scheduler: str | None
+) -> Iterator[tuple[TrainingRun, Numbers]]:
     if scheduler is not None:
-        return on_cluster(scheduler, _play_alone, game, units, kept="plays in a folder")
-    if jobs == 1 or len(units) < 2:
-        return ((unit, game.play(unit)) for unit in units)
-    return _on_cores(game, units, jobs)
+        return on_cluster(scheduler, _play_alone, game, runs, kept="plays in a folder")
+    if jobs == 1 or len(runs) < 2:
+        return ((run, game.play(run)) for run in runs)
+    return _on_cores(game, runs, jobs)
 
 
-def _on_cores(game: Game, units: Sequence[Unit], jobs: int) -> Iterator[tuple[Unit, Numbers]]:
+def _on_cores(game: Game, runs: Sequence[TrainingRun], jobs: int) -> Iterator[tuple[TrainingRun, Numbers]]:
     """Processes of this game alone: what a worker remembers of one game would look like a leak in the next one."""
     joblib = need("joblib", "eval")
-    # joblib sends quick units several at a time, and never more than a few ahead: memory stays bounded
+    # joblib sends quick runs several at a time, and never more than a few ahead: memory stays bounded
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
     try:
-        yield from parallel(joblib.delayed(_play)(game, unit) for unit in units)
+        yield from parallel(joblib.delayed(_play)(game, run) for run in runs)
     finally:
         import_module("joblib.externals.loky").get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
-def _play(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
-    return unit, game.play(unit)
+def _play(game: Game, run: TrainingRun) -> tuple[TrainingRun, Numbers]:
+    return run, game.play(run)
 
 
-def _play_alone(game: Game, unit: Unit) -> tuple[Unit, Numbers]:
+def _play_alone(game: Game, run: TrainingRun) -> tuple[TrainingRun, Numbers]:
     """One after the other in every process.
 
     What networks draw at their start depends on a state that threads would share.
     """
     with _ALONE:
-        return _play(game, unit)
+        return _play(game, run)
 
 
 def _stamp(folder: Path, game: Game) -> None:
@@ -124,15 +126,15 @@ def _stamp(folder: Path, game: Game) -> None:
     write_whole(path, json.dumps({"INTERNAL": INTERNAL, "game": game.digest}, indent=1).encode())
 
 
-def _path(folder: Path, unit: Unit) -> Path:
-    return folder / "units" / f"{unit.name}.npz"
+def _path(folder: Path, run: TrainingRun) -> Path:
+    return folder / "units" / f"{run.name}.npz"
 
 
-def _write(folder: Path, unit: Unit, numbers: Numbers) -> None:
+def _write(folder: Path, run: TrainingRun, numbers: Numbers) -> None:
     """Whole or not at all for a process that is killed; a file that a power cut damaged is noticed and played again."""
     buffer = io.BytesIO()
     np.savez(buffer, **{key: numbers[key] for key in sorted(numbers)})  # type: ignore[arg-type]
-    path = _path(folder, unit)
+    path = _path(folder, run)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,8 +145,8 @@ def _write(folder: Path, unit: Unit, numbers: Numbers) -> None:
         raise OutputError(f"{path}: could not be written ({error.strerror})") from None
 
 
-def _read(folder: Path, unit: Unit) -> Numbers | None:
-    path = _path(folder, unit)
+def _read(folder: Path, run: TrainingRun) -> Numbers | None:
+    path = _path(folder, run)
     if not path.exists():
         return None
     try:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagemusha.certificate.inventory import CERTIFICATE
 from kagemusha.errors import OutputError, UsageError
-from kagemusha.files import StrangeFileError, open_regular, parse_json, write_whole
+from kagemusha.files import StrangeFileError, open_regular, os_flags, parse_json, write_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -145,7 +145,7 @@ def new_key(path: Path, name: str, expires: str | None = None) -> PublicKey:
     raw = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     key = PublicKey(name, raw, today().isoformat(), expires)
     if key.expired(today()):
-        raise UsageError(f"--expires {expires} is over already")
+        raise UsageError(f"--expires {expires} lies in the past")
     _write_private(path, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     write_whole(public_file(path), _text({"format": KEY_FORMAT, **key.to_json()}))
     return key
@@ -154,7 +154,7 @@ def new_key(path: Path, name: str, expires: str | None = None) -> PublicKey:
 def _write_private(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os_flags("O_NOFOLLOW"), 0o600)
         with os.fdopen(number, "wb") as file:
             file.write(data)
             file.flush()

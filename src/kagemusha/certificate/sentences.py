@@ -87,5 +87,5 @@ def weighted(schema: Schema) -> tuple[str, ...]:
     """What a certificate says of survey weights; nothing where none are declared."""
     if schema.weight is None:
         return ()
-    upper = getattr(schema[schema.weight.column], "high", 0.0)
+    upper = schema.axis(schema.weight.column).high
     return tuple(sentence.format(column=schema.weight.column, upper=upper) for sentence in WEIGHTED)

@@ -21,12 +21,9 @@ from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import PrivacyError, VerifyError
 from kagemusha.files import StrangeFileError, parse_json
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
+from kagemusha.privacy.budget import MOST_DELTA
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
 from kagemusha.schema import Schema
-
-MOST_DELTA = 1e-5
-"""The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
-a table of a hundred thousand people could be expected to be. Customary are values far below 1 / number of people."""
 
 MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
 """Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+from io import TextIOWrapper
 
 from kagemusha.cli.interrupt import CtrlC
 
@@ -34,7 +35,7 @@ def _run(stop: CtrlC) -> None:
 
     for stream in (sys.stdout, sys.stderr):
         # a screen that cannot show ε shows a question mark
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         try:

@@ -72,7 +72,7 @@ def annotate(
     from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import STORE, Project, open_project, require_possible
-    from kagemusha.certificate.verify import MOST_DELTA
+    from kagemusha.privacy.budget import MOST_DELTA
     from kagemusha.schema import Schema
 
     if not 0 <= port <= 65535:
@@ -180,7 +180,7 @@ def _watch(worker: subprocess.Popen[bytes], folder: Path, store: Any, server: An
     elif code > 0 and not store.begun():
         server.should_exit = True  # nothing to label will ever come: what went wrong was said above
     elif code > 0:
-        warn("the rounds ended with an error, see above; the page goes on, start the command again to go on with them")
+        warn("the rounds ended with an error, see above; the page stays open; start the command again to resume them")
 
 
 def _text(path: Path | None) -> str:

@@ -100,10 +100,11 @@ def ask(
 ) -> PaidAnswer[Released]:
     """The answer of a question, paid for in the ledger first."""
     from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
+    from kagemusha.ledger.protocol import require_named
     from kagemusha.making.order import find_cap, require_cap_fits, settle_cap
-    from kagemusha.privacy.budget import Budget
+    from kagemusha.privacy.budget import Budget, require_promise
     from kagemusha.release.asking import ask as answered
-    from kagemusha.release.asking import require_confirmed, require_named, require_promise
+    from kagemusha.release.curator import require_confirmed
 
     budget = Budget(payment.epsilon, payment.delta, Adjacency.named(payment.adjacency))
     require_promise(budget)

@@ -62,7 +62,7 @@ def attack(
         typer.Option(help="Attacks with commas between, or `all`; by default seven of them.", show_default=False),
     ] = None,
     together: Annotated[
-        str | None, typer.Option(help="Also so many targets at once (of the last kind), such as 10,100.")
+        str | None, typer.Option(help="Also this many targets at once (of the last kind), such as 10,100.")
     ] = None,
     space: Annotated[
         str,

@@ -132,13 +132,13 @@ def allow_unprotected(
 ) -> None:
     """Allow reads without protection (ε = ∞) of a data set that has a cap: baselines, simulations, unconfirmed schemas.
 
-    They go round the cap, so its owner must say so. Each of them stands in the ledger.
+    They go round the cap, so its owner must say so. Each of them is recorded in the ledger.
     """
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     where = ledger_path(ledger, dataset)
     _open(where).close()
     open_ledger(where).allow_unprotected(name, policy, allowed=not forbid)
-    outcome = "need the owner's word again" if forbid else "are allowed from now on, and stand in the ledger"
+    outcome = "need the owner's word again" if forbid else "are allowed from now on, and recorded in the ledger"
     say(plain(f"{name} (policy {policy}): reads without protection {outcome}"))
 
 
@@ -154,13 +154,13 @@ def allow_looks(
     """Forbid, or allow again, looks whose results stay inside.
 
     `evaluate`, `compare` and `attack` read the table as it is. They are allowed unless the owner of a data set that has
-    a cap forbids them. Each of them stands in the ledger.
+    a cap forbids them. Each of them is recorded in the ledger.
     """
     name = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
     where = ledger_path(ledger, dataset)
     _open(where).close()
     open_ledger(where).allow_looks(name, policy, allowed=not forbid)
-    result = "are forbidden from now on" if forbid else "are allowed, and stand in the ledger"
+    result = "are forbidden from now on" if forbid else "are allowed, and recorded in the ledger"
     say(plain(f"{name} (policy {policy}): looks without protection {result}"))
 
 
@@ -210,7 +210,7 @@ def check(
         )
     odd = tampered_part(book)
     if odd:
-        raise LedgerError(f"ledger {book.path}: its history tells otherwise of {odd}: it was changed")
+        raise LedgerError(f"ledger {book.path}: its history says something else of {odd}: it was changed")
     if renew_head:
         book.renew_head()
         say(plain(f"{head_file(book.path)} was written anew"))

@@ -87,7 +87,7 @@ def plan(
     cost = synthesizer.plan(complete.domain, budget)
     schedule = synthesizer.schedule_for(complete, budget)
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
-    unit = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
+    steps = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
     expected = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
     read = reading(synthesizer, complete)
     if as_json:
@@ -123,7 +123,7 @@ def plan(
     say_table(
         f"Time, at most about, for {about}", ["part", "CPU time"], [*taken, ["all of it", _duration(expected.seconds)]]
     )
-    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {unit})")
+    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {steps})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
     for event in schedule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,8 +46,7 @@ def propose(
     path = out or Path(f"{table or Path(data).stem}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} already exists; choose another --out or add --force")
-    place: dict[str, Any] = {} if table is None else {"table": table}
-    schema = (propose_kinds if open_facts else draft)(data, encoding=encoding, **place)
+    schema = (propose_kinds if open_facts else draft)(data, encoding=encoding, table=table)
     schema.save(path)
     for line in proposal_notes(schema, data):
         say(plain(line))
@@ -101,7 +100,7 @@ def check(
             "--data",
             help="Count the rows of this private table that break each rule: with --epsilon as a charged question, "
             "without it "
-            "exactly, which is INTERNAL and stands in the ledger as a read without protection if there is one.",
+            "exactly, which is INTERNAL and is recorded in the ledger as a read without protection if there is one.",
         ),
     ] = None,
     epsilon: Annotated[

@@ -187,12 +187,12 @@ class Form:
                 fields |= {"lower": None, "upper": None, "bins": None}
         if fields.get("values") is None:
             for field in ("lower", "upper"):
-                now = getattr(column, field)
+                now = column.given(field)
                 fields[field] = read(prompt(field.capitalize(), default="" if now is None else str(now)))
             bins = prompt("Bins; - for as many as there are values", default=str(column.bins or "-"))
             fields["bins"] = None if bins == "-" else whole(bins)
             if "scale" in column.fields and fields["bins"] is not None:
-                scale = prompt("Bins of equal width, or log", default=getattr(column, "scale", None) or "equal")
+                scale = prompt("Bins of equal width, or log", default=column.given("scale") or "equal")
                 fields["scale"] = None if scale == "equal" else scale
         special = prompt(
             "Special values such as N or 9999, separated by commas; - for none",

@@ -85,7 +85,7 @@ def offers(schema: Schema) -> Iterator[Offer]:
         first, second = sorted(law.factors, key=lambda name: -law.factors[name])
         both = (schema[first].axis, schema[second].axis)
         if sorted(law.factors.values()) != [-1, 1] or not all(
-            c is not None and c.unit == "D" and c.name not in explained and not c.derived for c in both
+            c is not None and c.resolution == "D" and c.name not in explained and not c.derived for c in both
         ):
             continue
         if not BIRTH.search(first):

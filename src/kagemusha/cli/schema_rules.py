@@ -18,7 +18,7 @@ REASON = "`schema check --data` without --epsilon counts the rows that break eac
 def count_noisily(schema: Schema, data: str, table: str | None, payment: Payment, *, quiet: bool) -> dict[str, Any]:
     """Ask how many rows break each rule, with noise; tells it in words unless `quiet`, and returns it for machines."""
     from kagemusha.queries.broken_rules import BrokenRules
-    from kagemusha.release.asking import require_confirmed
+    from kagemusha.release.curator import require_confirmed
     from kagemusha.schema.judging import rules_in_force
     from kagemusha.sources.judged import JudgedSource
 

@@ -225,7 +225,7 @@ def _whole_without_quality(folder: Path, progress: Progress) -> Iterator[Progres
     try:
         yield listener
     except BaseException:
-        from kagemusha.making.output import JUDGING
+        from kagemusha.making.release import JUDGING
 
         if JUDGING in seen:
             warn(

@@ -112,23 +112,21 @@ class Axis(Modelled):
 
     @property
     def size(self) -> int:
-        """Number of codes."""
         return self.n_values + len(self.special) + self.missing
 
     @property
     def missing_or_outside_code(self) -> int:
-        """Where a missing value is counted."""
         return 0 if self.missing_code is None else self.missing_code
 
     @property
-    def unit(self) -> str:
-        """Unit of the lattice, as numpy names it; empty for numbers."""
+    def resolution(self) -> str:
+        """Resolution of the lattice, as numpy names it; empty for numbers."""
         return ""
 
     @property
     def shows_days(self) -> bool:
         """Whether differences of two values are exact: not where a format shows months or years only."""
-        return self.unit not in ("Y", "M")
+        return self.resolution not in ("Y", "M")
 
     @property
     def steps(self) -> float:
@@ -166,7 +164,6 @@ class Axis(Modelled):
     # codes: what follows from that
 
     def code_of(self, value: Plain, reader: TextReader) -> int:
-        """The code of one plain value."""
         if isinstance(value, str) and value in self.special_texts:
             return self.n_values + self.special_texts[value]
         said = self.says(value)
@@ -209,7 +206,6 @@ class Axis(Modelled):
         return self.special_numbers
 
     def encode_plain(self, values: Sequence[Plain], reader: TextReader) -> Codes:
-        """Codes of plain values."""
         said, missing = self.hear(values, reader)
         codes = to_codes(self, self.places(said), missing)
         for row, special in self._named(values):
@@ -222,7 +218,6 @@ class Axis(Modelled):
         return [(row, texts[v]) for row, v in enumerate(values) if isinstance(v, str) and v in texts] if texts else []
 
     def encode_chunk(self, values: Any, reader: TextReader) -> Codes:
-        """Codes of an arrow array of a flat type."""
         said = self.read_native(values)
         if said is not None:
             return to_codes(self, self.places(said[0]), said[1])

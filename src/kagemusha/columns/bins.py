@@ -28,7 +28,7 @@ def ends(column: Any) -> list[tuple[str, tuple[Any, ...]]]:
     """The declared bounds and edges of a column, each field as a tuple of its values."""
     found: list[tuple[str, tuple[Any, ...]]] = []
     for field in ("lower", "upper", "edges"):
-        given = getattr(column, field)
+        given = column.given(field)
         if given is None:
             continue
         if field == "edges":
@@ -53,11 +53,11 @@ def listed_values(column: Any, whole: bool) -> None:
     if any(a >= b for a, b in pairwise(given)) or len(given) > MAX_BINS:
         column.fail("values", list(given), f"a list of at most {MAX_BINS} rising numbers")
     for field in ("bins", "edges", "scale"):
-        if getattr(column, field) is not None:
-            column.fail(field, getattr(column, field), "left out where values are given")
+        if column.given(field) is not None:
+            column.fail(field, column.given(field), "left out where values are given")
     for field, end in (("lower", given[0]), ("upper", given[-1])):
-        if getattr(column, field) not in (None, end):
-            column.fail(field, getattr(column, field), f"left out where values are given, or {end}")
+        if column.given(field) not in (None, end):
+            column.fail(field, column.given(field), f"left out where values are given, or {end}")
         object.__setattr__(column, field, end)
     object.__setattr__(column, "values", tuple(given))
 
@@ -135,7 +135,7 @@ Span = tuple[NDArray[Any], NDArray[Any]]
 
 
 def spans(column: Axis, codes: IntArray) -> Span:
-    """The whole bin of each ordinary code.
+    """The whole bin of each code of a value.
 
     Its end is the first number past it, also where the upper bound belongs to it.
     """
@@ -177,7 +177,7 @@ def draw(
 ) -> NDArray[Any]:
     """One number of each code's bin (or of the part `within` it), by the `slopes` of its `shape` or uniformly.
 
-    Codes must be ordinary.
+    Codes must be those of values.
     """
     start, end = within or spans(column, codes)
     places: FloatArray | None = None

@@ -25,27 +25,22 @@ class Boolean(Labelled):
 
     @property
     def open_fields(self) -> tuple[str, ...]:
-        """Fields of the domain that are neither declared nor derived."""
         return ()
 
     @property
     def n_values(self) -> int:
-        """Number of codes without *other* and *missing*."""
         return 2
 
     @property
     def outside_code(self) -> int:
-        """Where a value outside the domain is counted."""
         return 2 if self.out_of_domain == "missing" else 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The raw value of each code except missing."""
         return (False, True)
 
     @property
     def texts(self) -> Mapping[str, int]:
-        """Code of every text that is accepted as it is."""
         return TRUTH
 
     @property

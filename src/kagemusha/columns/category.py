@@ -140,7 +140,6 @@ class Category(Labelled):
 
     @property
     def open_fields(self) -> tuple[str, ...]:
-        """Fields of the domain that are neither declared nor derived."""
         return () if self.categories is not None else ("categories",)
 
     @cached_property
@@ -149,12 +148,10 @@ class Category(Labelled):
 
     @property
     def n_values(self) -> int:
-        """Number of codes without *other* and *missing*."""
         return len(self.categories or ())
 
     @property
     def other_code(self) -> int | None:
-        """The code of the other bucket, if it is one of its own."""
         added = (
             self.out_of_domain in ("other", "redraw") and canonical(text_of(self.other_label)) not in self._positions
         )
@@ -162,7 +159,6 @@ class Category(Labelled):
 
     @property
     def outside_code(self) -> int:
-        """Where a value outside the domain is counted."""
         if self.out_of_domain == "missing":
             return self.size - 1
         if self.out_of_domain == "clip":
@@ -187,7 +183,6 @@ class Category(Labelled):
 
     @property
     def has_groups(self) -> bool:
-        """Whether a value that is no label may belong to one."""
         return bool(self.levels or self.families)
 
     @cached_property
@@ -199,7 +194,6 @@ class Category(Labelled):
         return found
 
     def groups_of(self, text: str) -> tuple[str, ...]:
-        """The groups that a value belongs to by its canonical text, the smallest first."""
         beginnings = (text[:length] for length in reversed(self.levels) if length < len(text))
         return (*self._parents.get(text, ()), *beginnings)
 
@@ -222,7 +216,6 @@ class Category(Labelled):
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """The raw value of each code except missing."""
         own = self.categories or ()
         return own if self.other_code is None else (*own, self.other_label)
 
@@ -248,7 +241,6 @@ class Category(Labelled):
 
     @property
     def advice(self) -> list[str]:
-        """What a person should still think about."""
         found = super().advice
         if self.n_values > MANY_VALUES:
             found = [f"{self.n_values:,} categories: noise will hide nearly all of them; group them, or drop it"]
@@ -286,7 +278,6 @@ class Category(Labelled):
         return replace(self, categories=tuple(f"category {i}" for i in range(categories)))
 
     def as_written(self, written: Callable[[str], str]) -> Self:
-        """The column of a file in which every text is written in another way."""
         if not self.beginnings:
             return self
         texts = tuple(written(text_of(label)) for label in self.categories or ())

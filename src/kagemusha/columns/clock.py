@@ -125,7 +125,6 @@ class Clock(Measured):
 
     @cached_property
     def starts(self) -> NDArray[Any]:
-        """Left end of every bin."""
         return lattice_starts(self.low, self.high, self.bins, [*map(self._step, self.edges)] if self.edges else None)
 
     @property
@@ -216,7 +215,6 @@ class Clock(Measured):
 
     @property
     def comes_back(self) -> bool:
-        """What is written is read back."""
         return not self.special
 
     # what rules and people see, and where discovery begins
@@ -235,7 +233,6 @@ class Clock(Measured):
         return [written(n) for n in (*(-p for p in reversed(powers)), 0, *powers)]
 
     def declared(self, numbers: Sequence[Any]) -> tuple[str, ...]:
-        """Places on the axis as edges are declared."""
         return tuple(written(round(n) * self._seconds) for n in numbers)
 
 
@@ -275,7 +272,7 @@ class TimeOfDay(Clock):
         if self.edges is None:
             last = written(86_400 - FORMATS.get(str(self.format), 1))
             for field, end in (("lower", "00:00:00"), ("upper", last)):
-                if getattr(self, field) is None:
+                if self.given(field) is None:
                     object.__setattr__(self, field, end)
             if self.bins is None:
                 object.__setattr__(self, "bins", 24)

@@ -1,6 +1,6 @@
 """What a column is: the parts every kind shares, and the kinds that are not modelled.
 
-Codes of a modelled column: the ordinary codes first, then one for *other* (if any) or for each *special* value of a
+Codes of a modelled column: those of its values first, then one for *other* (if any) or for each *special* value of a
 column of numbers, then one for *missing* (if allowed). How many there are depends on the declaration alone, never on a
 record, and so does the place of every raw value:
 
@@ -64,11 +64,15 @@ class Column(ABC):
     beside_codes: ClassVar[frozenset[str]] = frozenset({"name", "derived", "confirmed", "dtype"})
     """Fields that never change the code of a value. Any other one may: whoever makes codes must know its meaning."""
 
+    def given(self, field: str) -> Any:
+        """What a field of this kind says, by its name in the schema file."""
+        return getattr(self, field)
+
     @property
     def code_fields(self) -> tuple[str, ...]:
         """The fields which this column uses and on which the codes of its values depend."""
         said = (f.name for f in dataclass_fields(self) if f.name not in self.beside_codes)
-        return tuple(name for name in said if getattr(self, name))
+        return tuple(name for name in said if self.given(name))
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -137,16 +141,16 @@ class Column(ABC):
         raise SchemaError(f"column {self.name!r}: {field} = {shown(given)} is not allowed; it must be {allowed}")
 
     def _check_flag(self, field: str) -> None:
-        if not isinstance(getattr(self, field), bool):
-            self.fail(field, getattr(self, field), "true or false")
+        if not isinstance(self.given(field), bool):
+            self.fail(field, self.given(field), "true or false")
 
     def _check_text(self, field: str) -> None:
-        if not isinstance(getattr(self, field), str):
-            self.fail(field, getattr(self, field), "a text")
+        if not isinstance(self.given(field), str):
+            self.fail(field, self.given(field), "a text")
 
     def _check_lines(self, *fields: str) -> None:
         for field in fields:
-            lines = getattr(self, field)
+            lines = self.given(field)
             if not isinstance(lines, tuple | list) or not all(
                 isinstance(line, tuple | list) and all(isinstance(name, str) for name in line) for line in lines
             ):
@@ -154,7 +158,7 @@ class Column(ABC):
             object.__setattr__(self, field, tuple(map(tuple, lines)))
 
     def _check_count(self, field: str, low: int, high: int) -> None:
-        value = getattr(self, field)
+        value = self.given(field)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             self.fail(field, value, f"a whole number from {low} to {high}")
 

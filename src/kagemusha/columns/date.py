@@ -18,7 +18,7 @@ class Date(Moment):
     noun: ClassVar[str] = "a date"
     shown_as: ClassVar[str] = "date32"
     default_unit: ClassVar[str] = "D"
-    units: ClassVar[tuple[str, ...]] = ("Y", "M", "D")
+    resolutions: ClassVar[tuple[str, ...]] = ("Y", "M", "D")
     types: ClassVar[Mapping[str, tuple[int, int]]] = {"date32": (0, 9999), **STAMPS}
 
     def _normal(self, moment: datetime) -> date:

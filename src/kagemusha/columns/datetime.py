@@ -17,5 +17,5 @@ class Datetime(Moment):
     noun: ClassVar[str] = "a moment"
     shown_as: ClassVar[str] = "timestamp[us]"
     default_unit: ClassVar[str] = "s"
-    units: ClassVar[tuple[str, ...]] = ("D", "h", "m", "s", "us")
+    resolutions: ClassVar[tuple[str, ...]] = ("D", "h", "m", "s", "us")
     types: ClassVar[Mapping[str, tuple[int, int]]] = STAMPS

@@ -1,4 +1,4 @@
-"""The SQL of DuckDB, PostgreSQL and Spark, as far as codes are made of it."""
+"""The SQL of the engines in which a table stays where it is: PostgreSQL and Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class PostgresDialect(Dialect):
         return f"'{number!r}'::float8"
 
     def text(self, x: str) -> str:
-        """Compared byte by byte."""
         return f'({x})::text COLLATE "C"'
 
     def double(self, x: str) -> str:
@@ -111,20 +110,7 @@ class SparkDialect(Dialect):
         return f"({number!r}D)"
 
     def text(self, x: str) -> str:
-        """Texts are compared byte by byte here."""
         return f"CAST({x} AS STRING)"
-
-    def double(self, x: str) -> str:
-        """Never an error."""
-        return f"TRY_CAST({x} AS DOUBLE)"
-
-    def whole(self, x: str) -> str:
-        """As bigint."""
-        return f"TRY_CAST({x} AS BIGINT)"
-
-    def is_nan(self, x: str) -> str:
-        """By its function."""
-        return f"isnan({x})"
 
     def matches(self, x: str, pattern: str) -> str:
         """`$` would let a last line end pass."""
@@ -168,10 +154,6 @@ class SparkDialect(Dialect):
         """`/` would make a fraction."""
         return f"({x} div {size}L)"
 
-    def digest(self, x: str) -> str:
-        """Over UTF-8."""
-        return f"md5({x})"
-
     def bits(self, columns: Sequence[str]) -> list[str]:
         """One number for up to 64 columns."""
         return ["grouping_id()"] if columns else []
@@ -181,7 +163,6 @@ class SparkDialect(Dialect):
         return f"GROUP BY {', '.join(columns)} GROUPING SETS ({', '.join(sets)})"
 
     def grouped(self, bits: Sequence[int], columns: int) -> list[bool]:
-        """A bit is set where the column is not grouped by; the last column has the lowest."""
         return [not (int(bits[0]) >> (columns - 1 - i)) & 1 for i in range(columns)] if columns else []
 
 

@@ -24,5 +24,4 @@ class Drop(Column):
 
     @property
     def in_words(self) -> str:
-        """What the schema says of the column, in a sentence."""
         return f"It is left out of the doubles: {self.reason}."

@@ -11,18 +11,18 @@ from kagemusha.columns.label import digits_of, microseconds_of, moment_of
 MOST_DIGITS = 15
 """Digits of whole numbers that are exact in float64."""
 
-A_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "us": 86_400_000_000}
-"""Steps of the lattice of each unit that a day has."""
+STEPS_PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "us": 86_400_000_000}
+"""Steps of the lattice of each resolution that a day has."""
 
-# Coarsest first; the finest directive of a format decides the unit (numpy's names for the units).
-_UNITS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": "f"}
+# Coarsest first; the finest directive of a format decides the resolution (numpy's names for them).
+_RESOLUTIONS = {"Y": "Yy", "M": "mbB", "D": "dj", "h": "HI", "m": "M", "s": "S", "us": "f"}
 _EXAMPLE = datetime(2003, 2, 1, 4, 5, 6, 7)
 
 
 def unit_of(form: str) -> str | None:
-    """The finest unit that a format shows."""
+    """The finest resolution that a format shows."""
     letters = set(re.findall(r"%(.)", form))
-    shown = [unit for unit, directives in _UNITS.items() if letters & set(directives)]
+    shown = [resolution for resolution, directives in _RESOLUTIONS.items() if letters & set(directives)]
     return shown[-1] if shown else None
 
 
@@ -34,13 +34,13 @@ def shown(form: str, moment: datetime) -> datetime | None:
         return None
 
 
-def allowed(form: str, unit: str, units: Sequence[str], kind: str) -> str | None:
+def allowed(form: str, resolution: str, resolutions: Sequence[str], kind: str) -> str | None:
     """What a format must be that cannot be used; None if it can."""
-    known = "".join(_UNITS.values()) + "p%"
+    known = "".join(_RESOLUTIONS.values()) + "p%"
     letters = re.findall(r"%(.?)", form, re.DOTALL)
     if not letters or any(letter not in known or not letter for letter in letters):
         return "a strptime format of " + " ".join("%" + k for k in known)
-    if unit not in units:
+    if resolution not in resolutions:
         return f"a format that fits a {kind}"
     digits = digits_of(form)
     if digits is not None and digits > MOST_DIGITS:

@@ -57,17 +57,14 @@ class Integer(Number):
 
     @property
     def low(self) -> int:
-        """The lowest number of the domain."""
         return int(self.edges[0] if self.edges else self.lower or 0)
 
     @property
     def high(self) -> int:
-        """The highest number of the domain."""
         return int(self.edges[-1] if self.edges else self.upper or 0)
 
     @cached_property
     def starts(self) -> NDArray[Any]:
-        """Left end of every bin."""
         if self.points is not None:
             return np.append(self.points[:1], (self.points[1:] + self.points[:-1] + 1) // 2)
         if self.scale == "log":

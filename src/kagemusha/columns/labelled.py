@@ -23,8 +23,7 @@ from kagemusha.columns.words import some
 from kagemusha.errors import UsageError
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.parse import TextReader
 
 
@@ -43,7 +42,6 @@ class Labelled(Modelled):
 
     @property
     def as_labels(self) -> Labelled:
-        """The column itself."""
         return self
 
     def _ordinary_names(self) -> list[str]:
@@ -92,13 +90,11 @@ class Labelled(Modelled):
 
     @property
     def missing_or_outside_code(self) -> int:
-        """Where a missing value is counted."""
         return self.outside_code if self.missing_code is None else self.missing_code
 
     # the codes of raw values
 
     def code_of(self, value: Plain, reader: TextReader | None = None) -> int:
-        """The code of one plain value."""
         if value is None:
             return self.missing_or_outside_code
         if isinstance(value, Elapsed):
@@ -109,7 +105,6 @@ class Labelled(Modelled):
         return self.missing_or_outside_code if value in GAPS else self.outside_code
 
     def encode_plain(self, values: Sequence[Plain], reader: TextReader | None = None) -> Codes:
-        """Codes of plain values."""
         return np.array([self.code_of(value) for value in values], dtype=code_type(self.size))
 
     def encode_chunk(self, values: Any, reader: TextReader) -> Codes:
@@ -118,7 +113,6 @@ class Labelled(Modelled):
         return found
 
     def read(self, values: Any, reader: TextReader) -> Cells:
-        """The codes are all there is to see."""
         return self.cells_of(self.encode(values, reader).astype(np.int64))
 
     def codes_of_numbers(self, numbers: NDArray[Any]) -> Codes:
@@ -184,19 +178,16 @@ class Labelled(Modelled):
         return codes
 
     def cells_in_duck(self, values: Any, texts: Any, reader: TextReader) -> Cells:
-        """The codes are all there is to see."""
         return self.cells_of(self.codes_in_duck(values, texts, reader).astype(np.int64))
 
     # values of codes
 
     def cells_of(self, codes: IntArray, numbers: NDArray[Any] | None = None) -> Cells:
-        """The codes are all there is to see."""
         return Cells(codes, np.zeros(len(codes)))
 
     def draw(
         self, codes: IntArray, *, rng: np.random.Generator, within: Span | None = None, shape: FloatArray | None = None
     ) -> Cells:
-        """The codes are all there is to see."""
         return self.cells_of(codes)
 
     def arrow_of(self, cells: Cells) -> Any:
@@ -245,16 +236,13 @@ class Labelled(Modelled):
         return [text_of(label) for label in self.labels] if any(isinstance(one, str) for one in self.labels) else ()
 
     def lacking(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which values are missing."""
         return np.asarray(cells.codes == (-1 if self.missing_code is None else self.missing_code))
 
     def truth(self, cells: Cells, operator: str, value: Any) -> NDArray[np.bool_]:
-        """For which values a comparison holds."""
         table = np.append(self.labels_that_hold(operator, value), False)
         return np.asarray(table[np.minimum(cells.codes, len(table) - 1)])
 
     def check_comparison(self, operator: str, value: Any) -> None:
-        """A `UsageError` for a comparison that makes no sense."""
         self.labels_that_hold(operator, value)
 
     def labels_that_hold(self, operator: str, value: Any) -> NDArray[np.bool_]:
@@ -277,7 +265,6 @@ class Labelled(Modelled):
 
     @property
     def in_words(self) -> str:
-        """What the schema says of the column, in a sentence."""
         gaps = "; values may be missing" if self.missing else ""
         if self.open_fields:
             return f"It is a category whose values are not listed{gaps}."

@@ -48,7 +48,6 @@ class Measured(PushedAxis):
 
     @property
     def axis(self) -> Measured:
-        """The column itself."""
         return self
 
     def _form(self) -> dict[str, Any]:
@@ -82,7 +81,7 @@ class Measured(PushedAxis):
         if len(self.special_numbers) + len(self.special_texts) < len(self.special):
             self.fail("special", list(self.special), "a list without repeats")
         for field in ("formula", "replaces"):
-            if getattr(self, field) is not None:
+            if self.given(field) is not None:
                 self._check_text(field)
         if self.spelling is not None and self.spelling not in self.spellings:
             self.fail("spelling", self.spelling, " or ".join(map(repr, self.spellings)) or "left out")
@@ -100,13 +99,11 @@ class Measured(PushedAxis):
 
     @cached_property
     def special_numbers(self) -> dict[float, int]:
-        """For special values that are numbers (or dates): which one it is."""
         said = ((i, self._says(str(value))) for i, value in enumerate(self.special))
         return {number: i for i, number in said if number is not None}
 
     @cached_property
     def special_texts(self) -> dict[str, int]:
-        """For the other special values: which one it is."""
         return {str(value): i for i, value in enumerate(self.special) if self._says(str(value)) is None}
 
     @property
@@ -114,7 +111,7 @@ class Measured(PushedAxis):
         """The bounds that are neither declared nor derived."""
         if self.edges is not None:
             return ()
-        return tuple(field for field in ("lower", "upper") if getattr(self, field) is None)
+        return tuple(field for field in ("lower", "upper") if self.given(field) is None)
 
     def _check_ends(self) -> None:
         if self.edges is not None:
@@ -176,11 +173,9 @@ class Measured(PushedAxis):
         return math.ceil(place), math.floor(place) + 1
 
     def lacking(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which values are missing."""
         return np.asarray(cells.codes == len(self.special))
 
     def truth(self, cells: Cells, operator: str, value: Any) -> NDArray[np.bool_]:
-        """For which values a comparison holds."""
         special = self.special_of(value) if operator in ("=", "!=") else None
         if special is not None:
             same = cells.codes == special
@@ -188,13 +183,11 @@ class Measured(PushedAxis):
         return np.asarray(COMPARE[operator](cells.numbers, self.compared(value)) & (cells.codes < 0))
 
     def check_comparison(self, operator: str, value: Any) -> None:
-        """A `UsageError` for a comparison that makes no sense."""
         if self.special_of(value) is None:
             self.compared(value)
 
     @property
     def sort(self) -> str:
-        """Numbers."""
         return "number"
 
     # what people see
@@ -206,7 +199,6 @@ class Measured(PushedAxis):
 
     @property
     def in_words(self) -> str:
-        """What the schema says of the column, in a sentence."""
         gaps = "; values may be missing" if self.missing else ""
         special = f"; {', '.join(map(str, self.special))} stand for something else" if self.special else ""
         if self.points is not None:
@@ -223,7 +215,6 @@ class Measured(PushedAxis):
 
     @property
     def advice(self) -> list[str]:
-        """What a person should still think about."""
         if self.n_values > MANY_BINS:
             return [f"{self.n_values:,} bins: noise will hide most of them; {MANY_BINS} or fewer serve better"]
         return super().advice

@@ -20,8 +20,7 @@ from kagemusha.columns.stored import MOMENTS, NUMBERS, Stored
 from kagemusha.columns.values import Plain
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.parse import TextReader
     from kagemusha.columns.pushed import Pushed
 
@@ -116,7 +115,6 @@ class Modelled(Column):
 
     @property
     def may_lack(self) -> bool:
-        """Whether a value may be missing."""
         return self.missing
 
     # the codes of raw values
@@ -234,7 +232,6 @@ class Modelled(Column):
         """The arrow array of values, in the type and format of the schema."""
 
     def output(self, cells: Cells | None, first: int, rows: int) -> Any:
-        """The values."""
         assert cells is not None, "a column of the model has values"
         return self.arrow_of(cells)
 

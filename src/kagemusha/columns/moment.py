@@ -1,4 +1,4 @@
-"""Dates and datetimes: measured on the lattice of the unit their format can show."""
+"""Dates and datetimes: measured on the lattice of the resolution their format can show."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Moment(Measured):
     Without a format the column is a native date column, or ISO 8601 text in a text file. Native dates and ISO 8601
     text are read in any case, and so are numbers: as the digits of a format that writes digits alone (%Y%m%d), else as
     days since 1970.
-    Values are rounded down to the unit the format can show, so that what is written is read back into the same bin.
-    `dtype` is the type of native output, such as timestamp[ms] or timestamp[us, tz=Asia/Tokyo] (if not said, date32
-    for dates and timestamp[us]); a zone is for the output, bounds and codes are in UTC.
+    Values are rounded down to the resolution the format can show, so that what is written is read back into the same
+    bin. `dtype` is the type of native output, such as timestamp[ms] or timestamp[us, tz=Asia/Tokyo] (if not said,
+    date32 for dates and timestamp[us]); a zone is for the output, bounds and codes are in UTC.
     """
 
     _: KW_ONLY
@@ -74,7 +74,7 @@ class Moment(Measured):
     default_unit: ClassVar[str]
     shown_as: ClassVar[str]
     """The type of native output, if no other is declared."""
-    units: ClassVar[tuple[str, ...]]
+    resolutions: ClassVar[tuple[str, ...]]
     types: ClassVar[Mapping[str, tuple[int, int]]]
     """The types that native output may have, and the years each of them holds."""
 
@@ -88,13 +88,13 @@ class Moment(Measured):
         return {**super()._form(), "format": self.format}
 
     def _ordinary_names(self) -> list[str]:
-        return [str(moment) for moment in self.starts.astype(f"M8[{self.unit}]")]
+        return [str(moment) for moment in self.starts.astype(f"M8[{self.resolution}]")]
 
     def _validate(self) -> None:
         super()._validate()
         if self.format is not None:
             self._check_text("format")
-            if (allowed := formats.allowed(self.format, self.unit, self.units, self.kind)) is not None:
+            if (allowed := formats.allowed(self.format, self.resolution, self.resolutions, self.kind)) is not None:
                 self.fail("format", self.format, allowed)
         if self.spelling is not None and self.format is not None:
             self.fail("spelling", self.spelling, "left out where a format is given")
@@ -112,9 +112,9 @@ class Moment(Measured):
         if self.high < self.low:
             self.fail("upper", str(self.upper), f"at least lower, {self.lower}")
         if self.edges and np.any(np.diff(np.append(self.starts, self.high)) <= 0):
-            self.fail("edges", [str(edge) for edge in self.edges], f"apart by one unit ({self.unit}) or more")
+            self.fail("edges", [str(edge) for edge in self.edges], f"apart by one step ({self.resolution}) or more")
         if self.edges is None and self.bins is None and self.high - self.low >= MAX_CODES:
-            self.fail("bins", None, f"given: lower to upper is more than {MAX_CODES} steps of {self.unit}")
+            self.fail("bins", None, f"given: lower to upper is more than {MAX_CODES} steps of {self.resolution}")
 
     def _parse_end(self, field: str, value: object) -> date:
         try:
@@ -138,26 +138,22 @@ class Moment(Measured):
         return moment
 
     def _year(self, number: int) -> int:
-        return 1970 + int(np.array([number]).astype(f"M8[{self.unit}]").astype("M8[Y]").astype(np.int64)[0])
+        return 1970 + int(np.array([number]).astype(f"M8[{self.resolution}]").astype("M8[Y]").astype(np.int64)[0])
 
     @property
-    def unit(self) -> str:
-        """Unit of the lattice, as numpy names it."""
+    def resolution(self) -> str:
         return self.default_unit if self.format is None else formats.unit_of(self.format) or self.default_unit
 
     @property
     def low(self) -> int:
-        """The lowest number of the domain."""
         return self._number(self.edges[0] if self.edges else self.lower)
 
     @property
     def high(self) -> int:
-        """The highest number of the domain."""
         return self._number(self.edges[-1] if self.edges else self.upper)
 
     @cached_property
     def starts(self) -> NDArray[Any]:
-        """Left end of every bin."""
         edges: Sequence[int] | None = [self._number(edge) for edge in self.edges] if self.edges else None
         return lattice_starts(self.low, self.high, self.bins, edges)
 
@@ -173,7 +169,7 @@ class Moment(Measured):
     def place(self, microseconds: int) -> int:
         """The place on the lattice of a moment so many microseconds after 1970, rounded down."""
         stamp = np.array([microseconds], dtype=np.int64).astype("M8[us]")
-        return int(stamp.astype(f"M8[{self.unit}]").astype(np.int64)[0])
+        return int(stamp.astype(f"M8[{self.resolution}]").astype(np.int64)[0])
 
     def _number(self, moment: date | None) -> int:
         return self.place(0 if moment is None else stamp_of(moment))
@@ -182,12 +178,10 @@ class Moment(Measured):
 
     @property
     def steps(self) -> float:
-        """Steps of the lattice in a day."""
-        return formats.A_DAY.get(self.unit, 1)
+        return formats.STEPS_PER_DAY.get(self.resolution, 1)
 
     @property
     def said_steps(self) -> float:
-        """Microseconds in a day."""
         return MICROSECONDS_PER_DAY
 
     @property
@@ -212,8 +206,8 @@ class Moment(Measured):
         return microseconds_of(values) if is_temporal(values.type) else None
 
     def places(self, said: NDArray[Any]) -> NDArray[Any]:
-        """Whole units of the lattice."""
-        return said.astype("M8[us]").astype(f"M8[{self.unit}]").astype(np.int64)
+        """Whole steps of the lattice."""
+        return said.astype("M8[us]").astype(f"M8[{self.resolution}]").astype(np.int64)
 
     def of_moment(self, microseconds: str, dialect: Dialect) -> str:
         """SQL: the microseconds themselves."""
@@ -224,10 +218,10 @@ class Moment(Measured):
         return dialect.moment_of_text(text, self.format)
 
     def place_of(self, said: str, dialect: Dialect) -> str:
-        """SQL: whole units of the lattice."""
-        if self.unit in formats.A_DAY:
-            return dialect.floored(said, MICROSECONDS_PER_DAY // formats.A_DAY[self.unit])
-        return dialect.months(said) if self.unit == "M" else dialect.years(said)
+        """SQL: whole steps of the lattice."""
+        if self.resolution in formats.STEPS_PER_DAY:
+            return dialect.floored(said, MICROSECONDS_PER_DAY // formats.STEPS_PER_DAY[self.resolution])
+        return dialect.months(said) if self.resolution == "M" else dialect.years(said)
 
     @property
     def read_here(self) -> tuple[str, ...]:
@@ -240,7 +234,7 @@ class Moment(Measured):
         import pyarrow.compute as pc
 
         inside = cells.codes < 0
-        moments = np.where(inside, cells.numbers, 0).astype(np.int64).astype(f"M8[{self.unit}]")
+        moments = np.where(inside, cells.numbers, 0).astype(np.int64).astype(f"M8[{self.resolution}]")
         if self.format is None:
             plain = pa.array(moments.astype("M8[us]"), mask=~inside).cast(arrow_type(self.dtype or self.shown_as))
         else:
@@ -283,9 +277,8 @@ class Moment(Measured):
         return [self._normal(datetime(year, 1, 1)) for year in range(_YEARS[0], _YEARS[1] + 1)]
 
     def declared(self, numbers: Sequence[Any]) -> tuple[date, ...]:
-        """Places on the axis as edges are declared."""
         whole = np.array([round(x) for x in numbers], dtype=np.int64)
-        return tuple(map(self._normal, whole.astype(f"M8[{self.unit}]").astype("M8[us]").tolist()))
+        return tuple(map(self._normal, whole.astype(f"M8[{self.resolution}]").astype("M8[us]").tolist()))
 
     def _after(self, edge: date) -> date:
         return self.declared([self._number(edge) + 1])[0]

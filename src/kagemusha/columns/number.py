@@ -35,7 +35,6 @@ class Number(Measured):
 
     @property
     def grows(self) -> bool:
-        """Whether bins grow with the numbers."""
         return self.scale == "log"
 
     def compared(self, value: Any) -> float:

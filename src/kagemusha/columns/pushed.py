@@ -23,8 +23,7 @@ from kagemusha.columns.stored import MOMENTS, TIMES, Stored
 from kagemusha.columns.values import GAPS, UNREADABLE, Plain, elapsed, instant, plain
 
 if TYPE_CHECKING:
-    from kagemusha.columns.dialect import Dialect
-    from kagemusha.columns.duck import DuckDialect
+    from kagemusha.columns.dialect import Dialect, DuckDialect
     from kagemusha.columns.modelled import Modelled
     from kagemusha.columns.parse import TextReader
 
@@ -136,7 +135,6 @@ class PushedAxis(Axis):
     """What a kind decides is what values say and where that lies; codes follow from that."""
 
     def of_moment(self, microseconds: str, dialect: Dialect) -> str:
-        """SQL: what a moment says."""
         return dialect.days(microseconds)
 
     def text_says(self, text: str, dialect: Dialect) -> tuple[str, str] | None:

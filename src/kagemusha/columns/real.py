@@ -81,17 +81,14 @@ class Real(Number):
 
     @property
     def low(self) -> float:
-        """The lowest number of the domain."""
         return float(self.edges[0] if self.edges else self.lower or 0.0)
 
     @property
     def high(self) -> float:
-        """The highest number of the domain."""
         return float(self.edges[-1] if self.edges else self.upper or 0.0)
 
     @cached_property
     def starts(self) -> NDArray[Any]:
-        """Left end of every bin."""
         if self.points is not None:
             return np.append(self.points[:1], (self.points[1:] + self.points[:-1]) / 2)
         if self.edges is not None:
@@ -117,7 +114,6 @@ class Real(Number):
 
     @property
     def advice(self) -> list[str]:
-        """What a person should still think about."""
         width = (self.high - self.low) / self.n_values
         if self.decimals is None or width >= 10.0**-self.decimals:
             return super().advice
@@ -177,7 +173,6 @@ class Real(Number):
         return [-1e299, *(-p for p in reversed(powers)), 0.0, *powers, 1e299]
 
     def declared(self, numbers: Sequence[Any]) -> tuple[float, ...]:
-        """Places on the axis as edges are declared."""
         return tuple(float(x) for x in numbers)
 
 

@@ -54,8 +54,8 @@ def column_to_fields(column: Column) -> dict[str, Any]:
     """The fields that describe the column, defaults that say nothing left out."""
     listed: dict[str, Any] = {"kind": column.kind}
     for field in column.fields:
-        value = getattr(column, field)
-        if field == "other" and getattr(column, "out_of_domain", None) != "other":
+        value = column.given(field)
+        if field == "other" and column.given("out_of_domain") != "other":
             continue
         if value is not None and not (field in _SILENT and value == _SILENT[field]):
             listed[field] = (

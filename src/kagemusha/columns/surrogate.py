@@ -26,7 +26,6 @@ class Surrogate(Column):
         self._check_count("digits", 1, 18)
 
     def output(self, cells: Cells | None, first: int, rows: int) -> Any:
-        """Identifiers that go on after the `first` ones."""
         import pyarrow as pa
 
         numbers = range(first + 1, first + rows + 1)
@@ -39,5 +38,4 @@ class Surrogate(Column):
 
     @property
     def in_words(self) -> str:
-        """What the schema says of the column, in a sentence."""
         return f"It is a {self.kind}: fresh identifiers take its place."

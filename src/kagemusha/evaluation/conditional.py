@@ -87,13 +87,13 @@ def _one(
     real: RawColumn, synthetic: RawColumn, given: str, value: str, people: IntArray, doubles: IntArray
 ) -> Conditional:
     a, b = real.take(people), synthetic.take(doubles)
-    unit = math.sqrt(1 / len(people) + 1 / len(doubles))
+    deviation = math.sqrt(1 / len(people) + 1 / len(doubles))
     if real.kind == "label":
         shares = value_shares(a), value_shares(b)
         every = {**shares[0], **shares[1]}
         distance = sum(abs(shares[0].get(v, 0.0) - shares[1].get(v, 0.0)) for v in every) / 2
-        # E|p̂ − q̂| of a share p is about √(2/π) √(p (1 − p)) · unit
-        chance = unit / math.sqrt(2 * math.pi) * sum(math.sqrt(p * (1 - p)) for p in shares[0].values() if p < 1)
+        # E|p̂ − q̂| of a share p is about √(2/π) √(p (1 − p)) · deviation
+        chance = deviation / math.sqrt(2 * math.pi) * sum(math.sqrt(p * (1 - p)) for p in shares[0].values() if p < 1)
         most = max(every, key=lambda v: abs(shares[0].get(v, 0.0) - shares[1].get(v, 0.0)))
         name = "missing" if most is None else f"{most}"
         words = (
@@ -101,7 +101,7 @@ def _one(
         )
     else:
         numbers = [side.numbers[~np.isnan(side.numbers)] for side in (a, b)]
-        distance, chance = kolmogorov_smirnov(*numbers), 0.87 * unit
+        distance, chance = kolmogorov_smirnov(*numbers), 0.87 * deviation
         words = f"people {_told(numbers[0], real.kind)}; doubles {_told(numbers[1], real.kind)}"
     return Conditional(real.name, given, value, len(people), len(doubles), distance, chance, words)
 

@@ -73,8 +73,8 @@ def value_edges(numbers: FloatArray) -> FloatArray:
     if whole and high - low <= BINS:
         return np.arange(low, high + 2) - 0.5
     if low >= 0 and high - middle > LONG * (middle - low):
-        unit = max(middle, high / 1e4)
-        edges = unit * np.expm1(np.linspace(np.log1p(low / unit), np.log1p(high / unit), BINS + 1))
+        linear = max(middle, high / 1e4)
+        edges = linear * np.expm1(np.linspace(np.log1p(low / linear), np.log1p(high / linear), BINS + 1))
         return np.unique(np.ceil(edges)) if whole else edges
     return np.linspace(low, high, BINS + 1)
 

@@ -21,7 +21,7 @@ MOST_DIFFERENCES = 40
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One number a row on each side."""
+    """One number per row on each side."""
 
     name: str
     real: FloatArray

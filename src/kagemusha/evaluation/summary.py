@@ -59,7 +59,7 @@ def figures(evaluation: Evaluation) -> list[Figure]:
         Figure(
             f"{k}-way error",
             percent(errors.mean),
-            f"{percent(errors.mean / 2)} of doubles stand in a wrong cell, mean over {names.get(k, f'sets of {k}')}",
+            f"{percent(errors.mean / 2)} of doubles are in a wrong cell, mean over {names.get(k, f'sets of {k}')}",
         )
         for k, errors in evaluation.kway.items()
     ]
@@ -125,9 +125,7 @@ def sentences(evaluation: Evaluation) -> list[str]:
     found = [_about_columns(evaluation)]
     if 2 in evaluation.kway:
         pair, error = evaluation.kway[2].worst(1)[0]
-        found.append(
-            f"The pair {' × '.join(pair)} is kept worst: {percent(error / 2)} of doubles stand in a wrong cell."
-        )
+        found.append(f"The pair {' × '.join(pair)} is kept worst: {percent(error / 2)} of doubles are in a wrong cell.")
     found += [_about_utility(one) for one in evaluation.utilities]
     found += _about_weights(evaluation)
     found += _about_gaps(evaluation)

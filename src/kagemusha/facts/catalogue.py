@@ -59,7 +59,7 @@ def _statements(table: PostgresTable) -> Iterator[Statement]:
         said = _said(checks.get(str(name), []))
         if sort == "e":
             said = {"values": [row[0] for row in table.rows(_LABELS.format(type=int(number_of_type)))]}
-        yield _statement(str(name), "category" if sort == "e" else str(kind), said, bool(required))
+        yield _statement(str(name), "text" if sort == "e" else str(kind), said, bool(required))
 
 
 def _statement(name: str, kind: str, said: dict[str, Any], required: bool) -> Statement:

@@ -66,11 +66,11 @@ class Place:
             model = changed(model, certificate=certificate)
         with self._fresh() as fresh:
             name = f"synthetic.{file_kind}"
+            model.schema.save(fresh / SCHEMA)
+            model.save(fresh / MODEL)
             drawn = stream(model, rows, progress=part(progress, 0.0, 0.9))
             write_tables(drawn, fresh / name, safe=safe, marked=model.schema.encoding is not None)
             progress("writing", 0.9)
-            model.schema.save(fresh / SCHEMA)
-            model.save(fresh / MODEL)
             for other, content in (extra or {}).items():
                 (fresh / other).write_bytes(content)
             released = (name, SCHEMA, MODEL, *(extra or {}))

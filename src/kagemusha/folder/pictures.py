@@ -17,11 +17,8 @@ MOST_SIDE = 4000
 """Pixels of the grid along a side; larger pictures are shown fewer at a time."""
 
 
-def picture_files(model: Model) -> dict[str, bytes]:
-    """File name → content, if the model is one of pictures; nothing otherwise."""
-    shape = model.domain.picture_shape
-    if shape is None:
-        return {}
+def picture_files(model: Model, shape: tuple[int, int, int]) -> dict[str, bytes]:
+    """File name → content, of a model of pictures."""
     across = max(1, min(ACROSS, MOST_SIDE // max(shape[:2])))
     codes = model.sample_codes(across * across, rng=np.random.default_rng())
     at = [model.domain.axis(name) for name in model.domain.names if name != LABEL]

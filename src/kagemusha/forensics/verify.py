@@ -170,5 +170,5 @@ def _delta_check(model: Model, certificate: Certificate) -> Check:
     expected = model.rows * certificate.promised.delta
     if certificate.broken_because or expected < 1:
         return Check("δ and number of rows", True, f"δ is below 1 / {model.rows:,}")
-    words = f"δ is not below 1 / {model.rows:,}: it would allow to reveal somebody's whole record"
+    words = f"δ is not below 1 / {model.rows:,}: it would allow a whole record to be revealed"
     return Check("δ and number of rows", True, words, caution=True)

@@ -83,7 +83,6 @@ class ClassGenerator(SampledGenerator):
         return codes
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta: dict[str, Any] = {
             "total": self.total,
             "cells": list(self.cells),
@@ -91,7 +90,13 @@ class ClassGenerator(SampledGenerator):
             "sizes": list(self.domain.sizes),
             "columns": [place.to_json() for place in self.columns],
         }
-        arrays = {name: getattr(self, name) for name in ("weights", "means", "basis", "factors", "spread")}
+        arrays = {
+            "weights": self.weights,
+            "means": self.means,
+            "basis": self.basis,
+            "factors": self.factors,
+            "spread": self.spread,
+        }
         arrays |= {f"places.{i}": place.places for i, place in enumerate(self.columns)}
         arrays |= {f"edges.{i}": self.edges[p.name] for i, p in enumerate(self.columns) if p.name in self.edges}
         if self.gaps is not None:

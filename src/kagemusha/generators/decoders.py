@@ -126,7 +126,6 @@ class DecoderGenerator(SampledGenerator):
         return block
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta = {
             "total": self.total,
             "target": self.target,
@@ -138,7 +137,7 @@ class DecoderGenerator(SampledGenerator):
         }
         arrays: dict[str, np.ndarray[Any, Any]] = {"shares": self.shares}
         for p, part in enumerate(self.parts):
-            arrays |= {f"{name}.{p}": getattr(part, name) for name in ("weights", "means", "factors")}
+            arrays |= {f"weights.{p}": part.weights, f"means.{p}": part.means, f"factors.{p}": part.factors}
             arrays |= {f"matrix.{p}.{i}": matrix for i, matrix in enumerate(part.matrices)}
         return meta, {**arrays, **{f"places.{i}": place.places for i, place in enumerate(self.columns)}}
 

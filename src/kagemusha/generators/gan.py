@@ -23,7 +23,7 @@ _BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class Hump:
+class WrittenColumn:
     """How one column is written: a measured one as a place and one of `means`, a labelled one as a code (no means).
 
     `marks` is how many of a measured column's last entries stand for special values and for a missing one.
@@ -34,7 +34,7 @@ class Hump:
     means: FloatArray
     scales: FloatArray
     values: FloatArray
-    """For a measured column, the number every ordinary code stands for, rising."""
+    """For a measured column, the number every code of a value stands for, rising."""
     marks: int = 0
 
     @property
@@ -75,7 +75,7 @@ class GanGenerator(SampledGenerator):
     kind: ClassVar[str] = "gan"
     domain: Domain
     total: float
-    columns: Sequence[Hump]
+    columns: Sequence[WrittenColumn]
     noise: int
     """Length of the noise."""
     conditions: FloatArray
@@ -110,7 +110,6 @@ class GanGenerator(SampledGenerator):
             at += column.width
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything as arrays."""
         meta = {
             "total": self.total,
             "noise": self.noise,
@@ -127,12 +126,12 @@ class GanGenerator(SampledGenerator):
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> GanGenerator:
         """The generator `to_arrays` described; raises `ValueError` if the parts do not fit together."""
         columns = [
-            Hump(str(c["name"]), int(c["size"]), *_flat(arrays, i), marks=int(c["missing"]))
+            WrittenColumn(str(c["name"]), int(c["size"]), *_flat(arrays, i), marks=int(c["missing"]))
             for i, c in enumerate(meta["columns"])
         ]
         for column in columns:
-            ordinary = 0 if column.labelled else column.size - column.marks
-            if column.scales.shape != column.means.shape or column.values.shape != (ordinary,) or column.size < 1:
+            n_values = 0 if column.labelled else column.size - column.marks
+            if column.scales.shape != column.means.shape or column.values.shape != (n_values,) or column.size < 1:
                 raise ValueError("the parts of a column do not fit together")
             if (np.diff(column.values) < 0).any():
                 raise ValueError("the numbers of a column do not rise")

@@ -58,7 +58,6 @@ class MarkovGenerator(Generator):
         return self.field.total
 
     def project(self, clique: Clique) -> FloatArray:
-        """Expected counts over a clique."""
         return self.project_many([clique])[0]
 
     def project_many(self, cliques: Sequence[Clique]) -> list[FloatArray]:

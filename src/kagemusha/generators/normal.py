@@ -27,9 +27,9 @@ class Place:
     size: int
     labelled: bool
     marks: int
-    """Codes after the ordinary ones of a measured column (special values, gaps): each has a feature of its own."""
+    """Codes after those of the values of a measured column (special values, gaps): each has a feature of its own."""
     places: FloatArray
-    """For a measured column, the place (−1 to 1) of every ordinary code, rising."""
+    """For a measured column, the place (−1 to 1) of every code of a value, rising."""
 
     @classmethod
     def of(cls, features: Features) -> Place:

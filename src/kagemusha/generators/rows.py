@@ -29,7 +29,6 @@ class RowsGenerator(Generator):
 
     @property
     def most_rows(self) -> int:
-        """The most rows that may be asked for."""
         return len(self.codes)
 
     def project(self, clique: Clique) -> FloatArray:
@@ -58,7 +57,6 @@ class RowsGenerator(Generator):
         return self.codes[left[:rows]]
 
     def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
-        """The codes."""
         domain = {"names": list(self.domain.names), "sizes": list(self.domain.sizes)}
         return {"total": self.total, "domain": domain}, {"codes": self.codes}
 

@@ -86,7 +86,7 @@ class BeliefPropagation:
                 table.view(flat, self.tree.domain)[...] = source
 
     def unpack(self, flat: FloatArray) -> list[FloatArray]:
-        """One array a clique, axes in domain order (copies)."""
+        """One array per clique, axes in domain order (copies)."""
         return [np.ascontiguousarray(t.view(flat, self.tree.domain)) for t in self._theta]
 
     def spread(self, values: Sequence[float]) -> FloatArray:

@@ -122,13 +122,13 @@ def _length(rows: slice) -> int:
     return int(rows.stop - rows.start)
 
 
-def _codes(carried: FloatArray | None, units: FloatArray) -> FloatArray:
-    """A row a code from a row a unit, which is a code itself or a state of a separator."""
-    return units if carried is None else carried @ units
+def _codes(carried: FloatArray | None, states: FloatArray) -> FloatArray:
+    """A row per code from a row per state: a code itself, or a state of a separator."""
+    return states if carried is None else carried @ states
 
 
 def _add(block: FloatArray, carried: FloatArray | None, part: slice, met: FloatArray) -> None:
-    """The same for some of the units, into the rows of their codes."""
+    """The same for some of the states, into the rows of their codes."""
     if carried is None:
         block[part] = met
     else:
@@ -229,7 +229,7 @@ class _Inner:
     def _sent(self, home: int, sets: Sequence[tuple[Clique, slice]], after: int) -> Iterator[tuple[int, FloatArray]]:
         """P(thing, states of sets at home) of every thing elsewhere after this place.
 
-        One column a state, from clique to clique.
+        One column per state, from clique to clique.
         """
         things = self.region.things
         waiting = []

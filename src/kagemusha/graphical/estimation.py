@@ -13,7 +13,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.graphical.solver import minimise
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.schema.domain import Clique, Domain
 
 Zeros = tuple[Clique, "np.typing.NDArray[np.bool_]"]
@@ -89,23 +89,23 @@ def estimate(
         raise ValueError(f"power must be 2, or 1 without the least-risk stop, got {power}")
     given = list(measurements)
     known = merge(domain, given, power=power)
-    walls = _walls(domain, structural_zeros)
-    cliques = tuple(dict.fromkeys([*known, *walls]))
+    zeros = _log_of_zeros(domain, structural_zeros)
+    cliques = tuple(dict.fromkeys([*known, *zeros]))
     tree = junction_tree(domain, cliques, max_cells=max_cells)
     count = estimate_total(merge(domain, given).values()) if total is None else max(1.0, float(total))
 
     inference = BeliefPropagation(tree, cliques)
-    wall = inference.pack(walls)
+    forbidden = inference.pack(zeros)
     target = inference.pack({c: m.values / count for c, m in known.items()})
     weight = inference.spread([count**2 * known[c].sigma ** -power if c in known else 0.0 for c in cliques])
-    weight[np.isneginf(wall)] = 0.0
+    weight[np.isneginf(forbidden)] = 0.0
     start = twin = np.zeros(inference.size)
     if warm_start is not None:
         start = _start(inference, known, warm_start.potentials)
         twin = _start(inference, known, warm_start.twin or warm_start.potentials)
 
     def oracle(theta: FloatArray) -> tuple[float, FloatArray]:
-        return inference(theta + wall)
+        return inference(theta + forbidden)
 
     solution = minimise(
         oracle,
@@ -118,7 +118,7 @@ def estimate(
         max_passes=max_steps,
         progress=progress,
     )
-    theta = solution.theta + wall
+    theta = solution.theta + forbidden
     log_z, _ = inference(theta)
     if log_z == -np.inf:
         raise UsageError("the structural zeros rule out every row")
@@ -133,15 +133,15 @@ def estimate(
     return Estimate(model, solution.loss, solution.losses, solution.passes, solution.converged)
 
 
-def _walls(domain: Domain, zeros: Sequence[Zeros]) -> dict[Clique, FloatArray]:
-    walls: dict[Clique, FloatArray] = {}
-    for clique, mask in zeros:
+def _log_of_zeros(domain: Domain, structural_zeros: Sequence[Zeros]) -> dict[Clique, FloatArray]:
+    zeros: dict[Clique, FloatArray] = {}
+    for clique, mask in structural_zeros:
         if clique != domain.canonical(clique) or mask.shape != domain.shape(clique):
             raise ValueError(
                 f"structural zeros over {clique}: names in domain order and shape {domain.shape(clique)} needed"
             )
-        walls[clique] = np.where(mask, -np.inf, walls.get(clique, 0.0))
-    return walls
+        zeros[clique] = np.where(mask, -np.inf, zeros.get(clique, 0.0))
+    return zeros
 
 
 def _start(

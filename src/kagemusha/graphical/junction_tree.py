@@ -220,7 +220,7 @@ def _clique(domain: Domain, mask: int) -> Clique:
 
 
 def _words(domain: Domain, cliques: Iterable[Iterable[str]]) -> NDArray[np.uint64]:
-    """One row a clique: a bit for each attribute, in words of 64."""
+    """One row per clique: a bit for each attribute, in words of 64."""
     starts = range(0, max(1, len(domain)), 64)
     masks = [_mask(domain, clique) for clique in cliques]
     rows = [[mask >> start & 0xFFFF_FFFF_FFFF_FFFF for start in starts] for mask in masks]

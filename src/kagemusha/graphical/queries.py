@@ -26,7 +26,7 @@ from kagemusha.schema.domain import Clique, Domain
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Non-negative values over a clique, one axis an attribute, in the clique's order."""
+    """Non-negative values over a clique, one axis per attribute, in the clique's order."""
 
     domain: Domain
     clique: Clique

@@ -107,7 +107,7 @@ def trade_towards(
     columns and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to
     both is no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least.
     """
-    from kagemusha.graphical.row_trades import exchange
+    from kagemusha.graphical.kernels import exchange
 
     rows = len(codes)
     names = model.domain.canonical(model.domain.names if columns is None else columns)
@@ -132,7 +132,7 @@ def trade_towards(
 
 @dataclass(frozen=True, eq=False)
 class WatchedTables:
-    """Tables over one or two columns, laid out as `row_trades` wants them."""
+    """Tables over one or two columns, laid out as `kernels` wants them."""
 
     left: IntArray
     right: IntArray
@@ -172,7 +172,7 @@ class WatchedTables:
 
     def excess(self, codes: IntArray) -> FloatArray:
         """Counts of the rows minus expected counts."""
-        from kagemusha.graphical.row_trades import add_rows
+        from kagemusha.graphical.kernels import add_rows
 
         excess = -self.expected
         add_rows(codes, *self.layout(), excess)
@@ -196,7 +196,7 @@ def _affordable(domain: Domain, cliques: Sequence[Clique], visits: Sequence[int]
 
 
 def _exchange_rows(model: MarkovField, codes: IntArray, cliques: Sequence[Clique], rng: np.random.Generator) -> None:
-    from kagemusha.graphical.row_trades import exchange
+    from kagemusha.graphical.kernels import exchange
 
     rows = len(codes)
     watched = _affordable(model.domain, cliques, [1] * len(cliques), rows)
@@ -211,7 +211,7 @@ def _exchange_rows(model: MarkovField, codes: IntArray, cliques: Sequence[Clique
 
 
 def _cross_rows(model: MarkovField, codes: IntArray, pairs: Sequence[Clique], rng: np.random.Generator) -> None:
-    from kagemusha.graphical.row_trades import cross
+    from kagemusha.graphical.kernels import cross
 
     rows, domain, tree = len(codes), model.domain, model.tree
     sides = branches(tree)

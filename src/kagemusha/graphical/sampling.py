@@ -28,7 +28,7 @@ _Deal = Callable[[int, IntArray, IntArray], IntArray]
 
 
 def sample_rounded(model: MarkovField, rows: int, *, rng: np.random.Generator) -> IntArray:
-    """Codes of `rows` rows (one column an attribute, in domain order) whose counts stay next to the model's.
+    """Codes of `rows` rows (one column per attribute, in domain order) whose counts stay next to the model's.
 
     Every group's counts are its expected counts rounded up or down; what rounding owes a code is carried to the
     next group, so that sums over groups (every marginal) stay next to the model's too. Far less noise than
@@ -38,7 +38,7 @@ def sample_rounded(model: MarkovField, rows: int, *, rng: np.random.Generator) -
 
 
 def sample_iid(model: MarkovField, rows: int, *, rng: np.random.Generator) -> IntArray:
-    """Codes of `rows` independent draws from the model, one column an attribute, in domain order."""
+    """Codes of `rows` independent draws from the model, one column per attribute, in domain order."""
 
     def deal(sizes: IntArray, conditional: FloatArray) -> IntArray:
         return np.asarray(rng.multinomial(sizes, conditional), dtype=np.int64)
@@ -78,7 +78,7 @@ class Tables:
     steps: Sequence[Step]
 
     def rows(self, rng: np.random.Generator) -> IntArray:
-        """Codes with exactly these counts, dealt at random; one column an attribute, in domain order."""
+        """Codes with exactly these counts, dealt at random; one column per attribute, in domain order."""
         domain = self.tree.domain
         codes = np.zeros((self.size, len(domain)), dtype=np.int64)
         if self.size:

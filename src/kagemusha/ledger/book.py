@@ -43,7 +43,7 @@ class Book(LedgerDatabase):
             held = [r for r in self._releases_of(cap.dataset, cap.policy) if math.isfinite(r.epsilon) and r.held]
             for other in {r.unit for r in held} - {cap.budget.unit}:
                 raise UsageError(
-                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps one unit"
+                    f"cap of {cap.dataset!r}: earlier releases used {other} adjacency; one policy keeps the same one"
                 )
             before = self._cap(db, cap.dataset, cap.policy)
             if before is not None:

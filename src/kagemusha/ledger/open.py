@@ -11,6 +11,7 @@ from pathlib import Path
 from kagemusha.errors import UsageError
 from kagemusha.files import address_shown, database_file, is_postgres, scheme_of
 from kagemusha.ledger.book import Book
+from kagemusha.ledger.protocol import Ledger
 from kagemusha.ledger.sqlite import SQLiteLedger
 
 NAME = "kagemusha-ledger.db"
@@ -20,7 +21,7 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
     """The ledger of a data set: in the folder of its (database) file, or before the first wildcard of a pattern.
 
     A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and
-    means the ledger of this folder, as no data set does.
+    means the ledger of this folder, as if no data set were named.
     """
     scheme = scheme_of(data)
     if data is None or (scheme is None and not Path(data).exists() and not glob.has_magic(str(data))):
@@ -89,3 +90,8 @@ def ledger_exists(where: str | Path) -> bool:
 def ledger_shown(where: str | Path) -> str:
     """Where a ledger is, without credentials."""
     return str(where) if scheme_of(where) is None else address_shown(str(where))
+
+
+def opened(ledger: Ledger | str | Path | None) -> Ledger:
+    """A ledger as it is, or the one at a path; one in memory if there is none."""
+    return ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)

@@ -18,7 +18,7 @@ from kagemusha.files import LOGIN, address_shown, refused_login
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.tables import TABLES, VERSION
+from kagemusha.ledger.tables import VERSION, layout
 
 LOCK = 0x6B6167656D757368
 """The number of the lock that a writer holds ("kagemush")."""
@@ -34,13 +34,14 @@ _TYPES = {
 class PostgresLedger(Book):
     """A ledger in a PostgreSQL database, given by its address; `path` is the address without credentials."""
 
+    _link: Any = None
+
     def __init__(
         self, url: str, *, wait_seconds: float = 10.0, read_only: bool = False, witnesses: Sequence[Path] = ()
     ) -> None:
         self.path = address_shown(url)
         self._url = "postgresql" + url[len(url.partition("://")[0]) :]
         self._wait, self._read_only = wait_seconds, read_only
-        self._link: Any = None
         self._guarded(self._prepare)
         heads = chain.seen_heads(witnesses)
         self._guarded(lambda: chain.require_not_older(_Database(self._connection()), self.path, heads))
@@ -52,13 +53,11 @@ class PostgresLedger(Book):
         return f"PostgresLedger({self.path!r})"
 
     def close(self) -> None:
-        """Close the connection."""
-        if getattr(self, "_link", None) is not None:
+        if self._link is not None:
             self._link.close()
 
     @property
     def head(self) -> Head:
-        """Where the chain of changes ends."""
         found: Head = self._guarded(lambda: chain.read_head(_Database(self._connection())))
         return found
 
@@ -66,12 +65,10 @@ class PostgresLedger(Book):
         """Nothing is asked: the server looks after its files, and its operator has `pg_amcheck`."""
 
     def broken_at(self) -> int | None:
-        """The first entry of the chain that does not follow from the one before, if any."""
         found: int | None = self._guarded(lambda: chain.broken_at(_Database(self._connection())))
         return found
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
         found: list[tuple[Any, ...]] = self._guarded(
             lambda: _Database(self._connection()).execute(query, values).fetchall()
         )
@@ -132,7 +129,7 @@ class PostgresLedger(Book):
             try:
                 if self._version(link) is None:  # another process may have made them meanwhile
                     link.execute("CREATE SCHEMA IF NOT EXISTS kagemusha")
-                    for statement in [*TABLES.split(";\n"), "CREATE TABLE about (version BIGINT NOT NULL)"]:
+                    for statement in [*layout(), "CREATE TABLE about (version BIGINT NOT NULL)"]:
                         link.execute(_in_postgres(statement))
                     chain.make(_Database(link))
                     link.execute(f"INSERT INTO about VALUES ({VERSION})")
@@ -143,7 +140,7 @@ class PostgresLedger(Book):
                 raise
         version = self._version(link)
         if version != VERSION:
-            raise LedgerError(f"ledger {self.path}: another Kagemusha made it (version {version})")
+            raise LedgerError(f"ledger {self.path}: it was made by another version of Kagemusha (version {version})")
 
     def _version(self, link: Any) -> int | None:
         found = link.execute("SELECT to_regclass('kagemusha.about') IS NOT NULL").fetchone()[0]
@@ -169,7 +166,7 @@ class PostgresLedger(Book):
             return LedgerError(f"ledger {self.path}: another process holds it; wait and try again")
         if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
             return LedgerError(f"ledger {self.path}: this user may not write to it")
-        if refused_login(error):
+        if refused_login(error.sqlstate, str(error)):
             return LedgerError(f"ledger {self.path}: {LOGIN}")
         if isinstance(error, psycopg.OperationalError):
             return LedgerError(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
+from kagemusha.errors import UsageError
 from kagemusha.identity import Identity
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.chain import Head
@@ -22,6 +23,11 @@ from kagemusha.privacy.budget import Budget, PrivacyUnit
 from kagemusha.privacy.events import Event, LaplaceEvent
 from kagemusha.privacy.filter import UNIT, UNLIMITED, Cost, release_limit, schedule_limit
 from kagemusha.privacy.spend import Spend
+
+NAMELESS = (
+    "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says "
+    "which table it is to users who may EXECUTE pg_control_system(), which everyone may unless that right was revoked"
+)
 
 
 @dataclass(frozen=True)
@@ -189,3 +195,10 @@ class Ledger(Protocol):
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
         ...
+
+
+def require_named(name: str | None) -> str:
+    """The name a ledger knows a table by; two tables of one name would share a cap, and their answers."""
+    if name is None:
+        raise UsageError(NAMELESS)
+    return name

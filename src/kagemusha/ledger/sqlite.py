@@ -16,7 +16,7 @@ from kagemusha.errors import LedgerError
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
-from kagemusha.ledger.tables import TABLES, VERSION
+from kagemusha.ledger.tables import VERSION, layout
 
 
 class SQLiteLedger(Book):
@@ -76,16 +76,13 @@ class SQLiteLedger(Book):
         self._require_version()
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     @property
     def head(self) -> Head:
-        """Where the chain of changes ends."""
         return chain.read_head(self._db)
 
     def broken_at(self) -> int | None:
-        """The first entry of the chain that does not follow from the one before, if any."""
         return chain.broken_at(self._db)
 
     def _make(self) -> None:
@@ -96,7 +93,7 @@ class SQLiteLedger(Book):
             )
         with self._transaction() as db:
             if not self._tables_exist():  # another process may have made them meanwhile
-                for statement in TABLES.split(";\n"):
+                for statement in layout():
                     db.execute(statement)
                 chain.make(db)
                 db.execute(f"PRAGMA user_version = {VERSION}")
@@ -150,7 +147,6 @@ class SQLiteLedger(Book):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One writer at a time: the lock is taken before anything is read, so no decision is made on old numbers."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -163,7 +159,6 @@ class SQLiteLedger(Book):
             raise self._trouble(error) from None
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
         try:
             return list(self._db.execute(query, values).fetchall())
         except sqlite3.Error as error:

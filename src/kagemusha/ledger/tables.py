@@ -54,6 +54,12 @@ CREATE TABLE known_by (release TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY 
 """
 """`fingerprints`: which state of its table a release was made from. `known_by`: all digests of it."""
 
+
+def layout() -> list[str]:
+    """The statements that make the tables."""
+    return TABLES.split(";\n")
+
+
 RELEASE_COLUMNS = (
     "id, dataset, policy, method, accounting, adjacency, epsilon, delta, reserved, charged, closed, opened_at, "
     "certificate, unit_rows, schedule"

@@ -10,18 +10,62 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from kagemusha.certificate.keys import SigningKey, load_signing_key
 from kagemusha.errors import UsageError
 from kagemusha.files import holds_pictures, scheme_of
+from kagemusha.generators.generator import MAX_ROWS
 from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
-from kagemusha.making.output import Output
-from kagemusha.privacy.budget import Budget
-from kagemusha.release.asking import require_promise
+from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.schema import Schema
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.fit import Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
+
+KINDS = ("csv", "parquet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """A release folder that somebody wants.
+
+    What can be wrong with it is found by `checked`, before anything is paid.
+    """
+
+    folder: str | PathLike[str]
+    rows: int | None = None
+    """Doubles to write; by default about as many as people."""
+    file_kind: str = "csv"
+    replace: bool = False
+    spreadsheet_safe: bool = False
+    """Whether texts of a CSV that a spreadsheet would run as formulas get an apostrophe before them."""
+    sign: str | PathLike[str] | None = None
+
+    def checked(self, most_rows: int | None = None) -> SigningKey | None:
+        """Refuse what cannot be written, and load the key that signs it; `most_rows` is what the method will give."""
+        if self.file_kind not in KINDS:
+            raise UsageError(f"the file kind (--format) must be 'csv' or 'parquet', got {self.file_kind!r}")
+        if self.spreadsheet_safe and self.file_kind != "csv":
+            raise UsageError("--spreadsheet-safe (spreadsheet_safe) is for CSV: Parquet says itself what is a text")
+        require_rows(self.rows, most_rows)
+        return None if self.sign is None else load_signing_key(Path(self.sign))
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder)
+
+
+def require_rows(rows: int | None, most_rows: int | None = None) -> None:
+    """Refuse a number of doubles that no table can have, or that the method will not give."""
+    if rows is not None and not 1 <= rows <= MAX_ROWS:
+        raise UsageError(f"rows (--rows) must be at least 1 and at most {MAX_ROWS:,}, got {rows}")
+    if rows is not None and most_rows is not None and rows > most_rows:
+        raise UsageError(
+            f"rows (--rows) must be at most {most_rows:,}, got {rows:,}: the method releases no more; "
+            "pay for more with its option rows=N"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

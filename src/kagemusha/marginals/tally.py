@@ -1,15 +1,20 @@
-"""Tables of counts: exact and released ones as two types, and the counting over many cliques, chunk by chunk."""
+"""Tables of counts: exact and released ones as two types, counted over many cliques chunk by chunk, kept and merged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge, UsageError
 from kagemusha.schema import Clique, Domain
+
+Table = TypeVar("Table", bound=NDArray[Any])
+Answer = TypeVar("Answer", float, FloatArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,21 @@ def nearest_counts(values: FloatArray, total: float) -> FloatArray:
     last = int(np.flatnonzero(flat > excess)[-1])
     counts: FloatArray = np.maximum(values - excess[last], 0.0)
     return counts
+
+
+def merged(answers: Iterable[tuple[Answer, float]]) -> tuple[Answer, float]:
+    """The mean of several noisy answers to one question, each counting by its weight, and the sum of the weights.
+
+    With weights 1/σ² no unbiased mean has less noise, and the sum is the 1/σ² of that mean.
+
+    >>> merged([(8.0, 1.0), (12.0, 3.0)])
+    (11.0, 4.0)
+    """
+    (total, weights), *others = ((weight * answer, weight) for answer, weight in answers)
+    for part, weight in others:
+        total = total + part
+        weights += weight
+    return total / weights, weights
 
 
 MAX_CELLS = 2**28
@@ -140,3 +160,33 @@ def _check_clique(domain: Domain, clique: Clique) -> None:
         raise UsageError(f"no modelled column is named {unknown[0]!r}")
     if clique != domain.canonical(clique):
         raise UsageError(f"clique {clique} must hold distinct columns in domain order")
+
+
+class KeptTables(Generic[Table]):
+    """Tables of counts that stay in memory, because whoever asked for them will ask again.
+
+    They are the first that come, as long as there is room for their cells; nobody can write into them.
+    """
+
+    def __init__(self, cells: int, *, widest: int | None = None) -> None:
+        self.room = cells
+        """Cells for which there is still room."""
+        self._widest = widest
+        self._kept: dict[Clique, Table] = {}
+
+    def of(
+        self, cliques: Sequence[Clique], count: Callable[[Sequence[Clique]], Mapping[Clique, Table]]
+    ) -> dict[Clique, Table]:
+        """The table of each clique; `count` is asked once, for all that are not here.
+
+        Tables of more than `widest` columns do not stay.
+        """
+        wanted = dict.fromkeys(cliques)
+        new = [clique for clique in wanted if clique not in self._kept]
+        fresh = count(new) if new else {}
+        for clique, table in fresh.items():
+            if table.size <= self.room and (self._widest is None or len(clique) <= self._widest):
+                table.setflags(write=False)
+                self._kept[clique] = table
+                self.room -= table.size
+        return {clique: fresh[clique] if clique in fresh else self._kept[clique] for clique in wanted}

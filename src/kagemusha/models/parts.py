@@ -152,7 +152,7 @@ def read_expected(described: Any) -> float | None:
 
 
 def _axes(cliques: Sequence[Clique], domain: Domain) -> IntArray:
-    """One row a clique: positions of its columns, then −1."""
+    """One row per clique: positions of its columns, then −1."""
     rows = np.full((len(cliques), max(map(len, cliques), default=0)), -1, dtype=np.int64)
     for row, clique in zip(rows, cliques, strict=True):
         row[: len(clique)] = [domain.axis(name) for name in clique]

@@ -24,11 +24,11 @@ class Critic:
         self.dropout, self._chance = dropout, chance
         self.weights, self.shifts = [], []
         size = width
-        for units in (*hidden, 1):
+        for width in (*hidden, 1):
             end = size**-0.5
-            self.weights.append(torch.empty(units, size).uniform_(-end, end, generator=chance))
-            self.shifts.append(torch.empty(units).uniform_(-end, end, generator=chance))
-            size = units
+            self.weights.append(torch.empty(width, size).uniform_(-end, end, generator=chance))
+            self.shifts.append(torch.empty(width).uniform_(-end, end, generator=chance))
+            size = width
 
     @property
     def parameters(self) -> list[Any]:

@@ -73,11 +73,11 @@ class GanNetwork(nn.Module):
         self.noise, self.wish, self.shift = drawn(noise), drawn(conditions), drawn(1)
         self.inner = nn.ParameterList(
             [
-                nn.Parameter(torch.empty(units, sum(self.sizes[i + 1 :])).uniform_(-ends[i + 1], ends[i + 1]))
-                for i, units in enumerate(hidden)
+                nn.Parameter(torch.empty(width, sum(self.sizes[i + 1 :])).uniform_(-ends[i + 1], ends[i + 1]))
+                for i, width in enumerate(hidden)
             ]
         )
-        self.norms = nn.ModuleList([nn.BatchNorm1d(units) for units in hidden])
+        self.norms = nn.ModuleList([nn.BatchNorm1d(width) for width in hidden])
 
     def forward(self, noise: Any, wish: Any) -> Any:
         """What is said about every column, before it is squashed. `wish` holds positions, or is None."""

@@ -130,7 +130,7 @@ class Phased(Taught):
 
 
 def linear_start(network: Network, phase: Projection, inputs: Inputs, classes: int, rng: np.random.Generator) -> Floats:
-    """A decoder that begins as the way back from the projection, exactly: pairs of units relu(±u) pass u through.
+    """A decoder that begins as the way back from the projection, exactly: pairs of neurons relu(±u) pass u through.
 
     It is made of released numbers only, and costs nothing. One-hot blocks get log-odds that have the right value at the
     mean and the right slope there.
@@ -145,10 +145,10 @@ def linear_start(network: Network, phase: Projection, inputs: Inputs, classes: i
         mean[begin:end] = np.log(shares)
         back[:, begin:end] /= shares + 0.1
     for i in range(pairs):
-        for sign, unit in ((1.0, i), (-1.0, pairs + i)):
-            first[unit] = 0.0
-            first[unit, i] = sign
-            last[:, unit] = sign * back[i]
+        for sign, neuron in ((1.0, i), (-1.0, pairs + i)):
+            first[neuron] = 0.0
+            first[neuron, i] = sign
+            last[:, neuron] = sign * back[i]
     last[:, -1] = mean
     return start
 

@@ -1,7 +1,7 @@
-"""Mode-specific normalisation: a column of numbers as a few normal humps, and every number as a hump and a place in it.
+"""Mode-specific normalisation: a column of numbers as a few normal modes, and every number as a mode and a place in it.
 
-The humps are found by variational Bayes for a mixture with a sparse prior on its weights (Xu et al. 2019, section 4.2):
-humps that are not needed empty themselves. A column has far fewer different values than rows, so the mixture is fitted
+The modes are found by variational Bayes for a mixture with a sparse prior on its weights (Xu et al. 2019, section 4.2):
+modes that are not needed empty themselves. A column has far fewer different values than rows, so the mixture is fitted
 to values and how often they occur, never to rows.
 """
 
@@ -15,21 +15,21 @@ from kagemusha.arrays import FloatArray, IntArray
 
 MOST_MODES = 10
 LEAST_WEIGHT = 0.005
-"""Humps that hold a smaller share of the rows are left out."""
+"""Modes that hold a smaller share of the rows are left out."""
 
 SPREAD = 4.0
-"""A place of ±1 lies this many deviations from the middle of its hump."""
+"""A place of ±1 lies this many deviations from the middle of its mode."""
 
 MOST_VALUES = 4096
-"""More different values than that are put together with their neighbours for finding the humps."""
+"""More different values than that are put together with their neighbours for finding the modes."""
 
 SPARSE = 1e-3
-"""Concentration of the prior on the weights: the less, the fewer humps."""
+"""Concentration of the prior on the weights: the less, the fewer modes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """The humps of a column: where they lie, how wide they are, which share of the rows they hold."""
+    """The modes of a column: where they lie, how wide they are, which share of the rows they hold."""
 
     means: FloatArray
     deviations: FloatArray
@@ -39,29 +39,29 @@ class Modes:
         return len(self.means)
 
     def shares(self, values: FloatArray) -> FloatArray:
-        """How likely each hump is to be the origin of each value; rows sum to one."""
+        """How likely each mode is to be the origin of each value; rows sum to one."""
         apart = (values[:, None] - self.means) / self.deviations
         logs = np.log(self.weights / self.deviations) - 0.5 * apart**2
         found = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def places(self, values: FloatArray, mode: IntArray) -> FloatArray:
-        """Where each value lies in its hump, within −1 and 1."""
+        """Where each value lies in its mode, within −1 and 1."""
         return np.clip((values - self.means[mode]) / (SPREAD * self.deviations[mode]), -0.99, 0.99)
 
     def values(self, places: FloatArray, mode: IntArray) -> FloatArray:
-        """The value at a place in a hump."""
+        """The value at a place in a mode."""
         return np.asarray(self.means[mode] + SPREAD * self.deviations[mode] * places)
 
 
 def fit_modes(values: FloatArray, counts: FloatArray, *, most: int = MOST_MODES, rounds: int = 200) -> Modes:
-    """The humps of values that occur `counts` times each. Deterministic: it starts from clusters of the values."""
+    """The modes of values that occur `counts` times each. Deterministic: it starts from clusters of the values."""
     values, counts = _coarse(np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.float64))
     total = counts.sum()
     middle = float(counts @ values / total)
     variance = max(float(counts @ (values - middle) ** 2 / total), 1e-12)
     most = max(1, min(most, len(values)))
-    # the prior: one vague hump over everything; in one dimension the Wishart is a gamma distribution
+    # the prior: one vague mode over everything; in one dimension the Wishart is a gamma distribution
     floor = variance * 1e-6
     shares = _clusters(values, counts, most)
     before = None
@@ -86,7 +86,7 @@ def _clusters(values: FloatArray, counts: FloatArray, most: int) -> FloatArray:
     """To which of at most `most` clusters each of the rising values belongs, as shares of 0 and 1 (k-means on a line).
 
     It starts where a good quantiser has its points, at quantiles of the cube root of the density: at plain quantiles a
-    value that half of the rows hold would be the middle of half of the clusters, and humps that begin alike stay alike
+    value that half of the rows hold would be the middle of half of the clusters, and modes that begin alike stay alike
     for ever.
     """
     thinned = np.cbrt(counts)
@@ -108,7 +108,7 @@ def _clusters(values: FloatArray, counts: FloatArray, most: int) -> FloatArray:
 def _expected_shares(
     values: FloatArray, means: FloatArray, firm: FloatArray, degrees: FloatArray, rate: FloatArray, counts: FloatArray
 ) -> FloatArray:
-    """Responsibilities under the expected log-densities of the humps."""
+    """Responsibilities under the expected log-densities of the modes."""
     from scipy.special import digamma
 
     log_weight = digamma(counts) - digamma(counts.sum())

@@ -15,6 +15,10 @@ from typing import Any
 from kagemusha.errors import UsageError, VerifyError
 from kagemusha.schema.unit import MOST_ROWS
 
+MOST_DELTA = 1e-5
+"""The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
+a table of a hundred thousand people could be expected to be. Customary are values far below 1 / number of people."""
+
 
 class Adjacency(StrEnum):
     """The neighbouring relation.
@@ -183,3 +187,12 @@ class Budget:
         epsilon = f"{self.epsilon:g}" if self.is_finite else "∞"
         whom = "" if self.rows == 1 else f", for persons of up to {self.rows} rows"
         return f"ε = {epsilon}, δ = {self.delta:g}, {self.adjacency} adjacency{whom}"
+
+
+def require_promise(budget: Budget) -> None:
+    """Refuse a finite budget whose promise `verify` would not accept, before anything is paid for it."""
+    if budget.is_finite and budget.delta > MOST_DELTA:
+        raise UsageError(
+            f"delta (--delta) must be at most {MOST_DELTA:g}, got {budget.delta:g}: `verify` refuses a promise that "
+            f"fails more often"
+        )

@@ -39,7 +39,6 @@ class ExponentialEvent(Event):
 
     @property
     def pure_epsilon(self) -> Fraction:
-        """ε."""
         return Fraction(self.epsilon)
 
     @property
@@ -127,7 +126,6 @@ class SampledGaussianEvent(Event):
         return 1 / self.noise**2 + 25 / self.noise
 
     def losses(self, interval: float) -> Any:
-        """Of all steps."""
         return sampled_gaussian(self.noise, self.rate, self.steps, interval)
 
     def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:

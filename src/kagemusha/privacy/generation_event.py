@@ -35,15 +35,15 @@ class GenerationEvent(Event):
     optional: ClassVar[frozenset[str]] = frozenset({"query", "person"})
 
     def __post_init__(self) -> None:
-        for name in ("rows", "at_least", "width", "apart", "box", "boundaries", "person"):
-            if not (is_whole(getattr(self, name)) and 0 < getattr(self, name) <= 10**15):
-                raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+        counts = {"rows": self.rows, "at_least": self.at_least, "width": self.width, "apart": self.apart}
+        for name, given in {**counts, "box": self.box, "boundaries": self.boundaries, "person": self.person}.items():
+            if not (is_whole(given) and 0 < given <= 10**15):
+                raise ValueError(f"{name} must be a whole number of at least 1, got {given!r}")
         if not (0 < self.floor <= 1 and 0 < self.share < 1 and 0 <= self.noise < math.inf):
             raise ValueError(f"not a generation event: floor={self.floor}, share={self.share}, noise={self.noise}")
 
     @property
     def noise_in_words(self) -> str:
-        """What hides a person, for a reader who is not an expert."""
         besides = (
             f" and Gaussian noise of {self.noise:.4g} times what one person moves"
             if self.noise
@@ -92,5 +92,6 @@ class GenerationEvent(Event):
         return self.rows
 
     def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
-        same = all(getattr(self, name) == fact for name, fact in query.facts) and self.person == unit.rows
+        stated = self.to_json()
+        same = all(stated[name] == fact for name, fact in query.facts) and self.person == unit.rows
         return "" if same else "not what one person's rows move in this schema"

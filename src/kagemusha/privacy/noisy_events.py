@@ -14,14 +14,13 @@ from kagemusha.privacy.renyi import pure_renyi
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianEvent(Event):
-    """Integer Gaussian noise of scale `sigma` on a query of squared L2 sensitivity `l2_squared`.
+class IntegerGaussianEvent(Event):
+    """Integer Gaussian noise of standard deviation `sigma` on an integer query of squared L2 sensitivity `l2_squared`.
 
     `noise` is "discrete" (the discrete Gaussian: ρ-zCDP, Canonne–Kamath–Steinke 2020) or "rounded" (a Gaussian
     rounded to integers: post-processing of the Gaussian mechanism, hence ρ-zCDP *and* √(2ρ)-Gaussian DP).
     """
 
-    kind: ClassVar[str] = "gaussian"
     sigma: float
     l2_squared: int
     noise: str = "discrete"
@@ -30,7 +29,7 @@ class GaussianEvent(Event):
         if not (self.sigma > 0 and math.isfinite(self.sigma)):
             raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
         if not self.l2_squared >= 1 or self.noise not in ("discrete", "rounded"):
-            raise ValueError(f"not a Gaussian event: l2_squared={self.l2_squared}, noise={self.noise!r}")
+            raise ValueError(f"not a {self.kind} event: l2_squared={self.l2_squared}, noise={self.noise!r}")
 
     @property
     def rho(self) -> Fraction:
@@ -52,6 +51,17 @@ class GaussianEvent(Event):
         """Its law and scale."""
         return f"Gaussian, σ = {self.sigma:.4g}"
 
+    def _states_otherwise(self, moves: Sensitivity) -> str:
+        same = self.l2_squared == max(1, moves.l2_squared)
+        return "" if same else f"l2² = {self.l2_squared}, recomputed {moves.l2_squared}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianEvent(IntegerGaussianEvent):
+    """The Gaussian mechanism on an integer query."""
+
+    kind: ClassVar[str] = "gaussian"
+
     @property
     def deviation(self) -> float:
         """σ; the discrete laws are within a rounding of it."""
@@ -61,9 +71,6 @@ class GaussianEvent(Event):
     def bell_shaped(self) -> bool:
         """Yes."""
         return True
-
-    def _states_otherwise(self, moves: Sensitivity) -> str:
-        return _other_norm(self.l2_squared, moves)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,64 +128,37 @@ class LaplaceEvent(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdEvent(Event):
+class ThresholdEvent(IntegerGaussianEvent):
     """Partition selection: integer Gaussian noise on the counts of all values seen, released from a threshold on.
 
     A value that only one person holds, in up to `rows` rows, is released with probability at most `failure`; otherwise
-    neighbours hold the same values and this is a Gaussian release. `noise` is as in `GaussianEvent`; with "rounded" the
-    rest is Gaussian DP. An event that claims a smaller `failure` than `threshold_failure` is malformed.
+    neighbours hold the same values and this is a Gaussian release, with "rounded" noise Gaussian DP. An event that
+    claims a smaller `failure` than `threshold_failure` is malformed.
     """
 
     kind: ClassVar[str] = "threshold"
-    sigma: float
-    l2_squared: int
     threshold: int
     failure: float
-    noise: str = "discrete"
     rows: int = 1
 
     optional: ClassVar[frozenset[str]] = frozenset({"query", "rows"})
 
     def __post_init__(self) -> None:
-        if not (self.sigma > 0 and math.isfinite(self.sigma)):
-            raise ValueError(f"sigma must be positive and finite, got {self.sigma}")
-        if not self.l2_squared >= 1 or self.noise not in ("discrete", "rounded") or not 0 < self.failure < 1:
-            raise ValueError(f"not a threshold event: l2_squared={self.l2_squared}, noise={self.noise!r}")
+        super().__post_init__()
+        if not 0 < self.failure < 1:
+            raise ValueError(f"not a threshold event: failure={self.failure}")
         if not (is_whole(self.rows) and self.rows >= 1):
             raise ValueError(f"rows must be a whole number of at least 1, got {self.rows!r}")
         if not threshold_failure(self.threshold, self.sigma, self.rows) <= self.failure:
             raise ValueError(f"a threshold of {self.threshold} fails more often than {self.failure}")
 
     @property
-    def rho(self) -> Fraction:
-        """l2² / 2σ²."""
-        return Fraction(self.l2_squared) / (2 * Fraction(self.sigma) ** 2)
-
-    @property
     def delta(self) -> Fraction:
         """The probability that a value held by one record alone is released."""
         return Fraction(self.failure)
 
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether what is left outside `failure` is exactly Gaussian-DP."""
-        return self.noise == "rounded"
-
-    @property
-    def has_known_profile(self) -> bool:
-        """Not of discrete noise."""
-        return self.is_gaussian
-
-    @property
-    def noise_in_words(self) -> str:
-        """Its law and scale."""
-        return f"Gaussian, σ = {self.sigma:.4g}"
-
     def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
         return f"a threshold for {self.rows} rows" if self.rows != unit.rows else super()._moves_otherwise(unit, query)
-
-    def _states_otherwise(self, moves: Sensitivity) -> str:
-        return _other_norm(self.l2_squared, moves)
 
 
 def threshold_failure(threshold: int, sigma: float, rows: int) -> float:
@@ -193,8 +173,3 @@ def threshold_failure(threshold: int, sigma: float, rows: int) -> float:
 def normal_tail(x: float) -> float:
     """P(N(0, 1) ≥ x), rounded up."""
     return 0.5 * math.erfc(x / math.sqrt(2)) * (1 + 1e-12)
-
-
-def _other_norm(l2_squared: int, moves: Sensitivity) -> str:
-    same = l2_squared == max(1, moves.l2_squared)
-    return "" if same else f"l2² = {l2_squared}, recomputed {moves.l2_squared}"

@@ -15,7 +15,7 @@ from kagemusha.proposal.dtypes import as_held
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.proposal.servers import sql_columns
 from kagemusha.schema.schema import Schema
-from kagemusha.sources.header import file_head, shielded
+from kagemusha.sources.header import arrow_batches, file_head, shielded
 from kagemusha.sources.lake import DuckTable, RawTable
 from kagemusha.sources.open import is_file_like, located
 from kagemusha.sources.rawfile import RawFile, is_text_file, open_file
@@ -25,14 +25,14 @@ ROWS = 200_000
 CELLS = 20_000_000
 
 
-def propose(table: Any, *, rows: int = ROWS, encoding: str | None = None, **place: Any) -> Schema:
+def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table: str | None = None) -> Schema:
     """Draft a schema from a frame, a file or a table of a database, by looking at its first rows.
 
     At most `rows` rows and twenty million cells are looked at. Every fact found is listed as derived, to be
     confirmed or replaced by a person who knows what is public; until then a release is not private. A text file that is
-    not UTF-8 is read in the `encoding` that is given, or else seems to be used. `place` is as in `open_source`.
+    not UTF-8 is read in the `encoding` that is given, or else seems to be used. `table` names one of a database.
     """
-    found = located(table, **place)
+    found = located(where, table=table)
     if isinstance(found, SqlTable):
         return with_guesses(Schema(_drafts(found.names, sql_columns(found, _most(rows, found.names)))))
     if isinstance(found, DuckTable):
@@ -70,13 +70,13 @@ def _guessed(path: Path) -> str | None:
     return guess_encoding(file_head(path)) if path.is_file() and is_text_file(path) else None
 
 
-def propose_kinds(table: Any, *, rows: int = ROWS, encoding: str | None = None, **place: Any) -> Schema:
+def propose_kinds(where: Any, *, rows: int = ROWS, encoding: str | None = None, table: str | None = None) -> Schema:
     """Draft kinds (and formats of dates) only; categories and bounds stay open, for private discovery.
 
     Even a kind read off the data is marked until a person confirms it. Values may be missing in every column, so
     that this says nothing about the data.
     """
-    drafted = propose(table, rows=rows, encoding=encoding, **place)
+    drafted = propose(where, rows=rows, encoding=encoding, table=table)
     return Schema((column.kind_only() for column in drafted), encoding=drafted.encoding)
 
 
@@ -94,8 +94,7 @@ def _first(relation: Any, rows: int) -> Any:
     """An arrow table of the first rows; no more of the relation is worked out."""
     import pyarrow as pa
 
-    # DuckDB 2 renamed the call.
-    reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(10_000)
+    reader = arrow_batches(relation, 10_000)
     batches: list[Any] = []
     for batch in reader:
         batches.append(batch)

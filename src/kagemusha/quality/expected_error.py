@@ -34,7 +34,7 @@ UNKNOWN = 2 / math.e
 
 USE, CARE = 0.10, 0.30
 """A pair whose upper end is at most USE may be used; at most CARE, with care. Half of it is the share of doubles that
-stand in a wrong cell: 5 and 15 of 100."""
+are in a wrong cell: 5 and 15 of 100."""
 
 DROWNED = 3.0
 """Cells whose expected count is below this many deviations of their noise learn from each other."""

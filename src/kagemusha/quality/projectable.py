@@ -14,8 +14,7 @@ from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.marginals.information import shares
-from kagemusha.marginals.kept import KeptTables
-from kagemusha.marginals.tally import Tally
+from kagemusha.marginals.tally import KeptTables, Tally
 from kagemusha.schema import Clique, Domain, Modelled, Schema
 
 BATCH_CELLS = 2**23

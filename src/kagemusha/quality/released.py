@@ -14,7 +14,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.models.model import Model
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema import Clique

@@ -15,7 +15,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import Marginal
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.privacy.budget import QueryFact
 from kagemusha.queries.query import Choice, ReadsMarginals, label
 from kagemusha.queries.scores import L1Error, NoisyVector
@@ -84,7 +84,6 @@ class Interaction(ReadsMarginals["NoisyInteraction"]):
         return [self.clique]
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
-        """The exact, private answer."""
         table = grouped(marginals[0].counts, self.groups)
         for axis, n in enumerate(self.shape):
             table = n * table - table.sum(axis=axis, keepdims=True)
@@ -142,7 +141,7 @@ class GroupedError(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
         return self._plain.options
 
     def cliques(self) -> Sequence[Clique]:
-        """One marginal a candidate."""
+        """One marginal per candidate."""
         return self.candidates
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:

@@ -28,7 +28,6 @@ class KernelVectors(Vectors):
         return int(self.directions.shape[1])
 
     def free(self, columns: Sequence[Codes], rows: slice) -> FloatArray:
-        """The vectors before clipping."""
         return self.mapped(self.raw(columns, rows))
 
     def mapped(self, features: FloatArray) -> FloatArray:

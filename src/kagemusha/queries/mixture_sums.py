@@ -48,7 +48,7 @@ class MixtureQuery(RecordQuery):
                 yield shares_of(self.mixture, whole, float(self.vectors.radius[0])), whole
 
     @property
-    def unit(self) -> float:
+    def worth(self) -> float:
         """A step of the lattice in the vectors' own scale."""
         return float(self.vectors.radius[0]) / LATTICE
 
@@ -91,7 +91,7 @@ class MixtureSizes(MixtureQuery):
 
     @property
     def entries(self) -> int:
-        """One a component."""
+        """One per component."""
         return self.components
 
     def part(self, columns: Sequence[Codes]) -> IntArray:
@@ -118,7 +118,7 @@ class MixtureMeans(MixtureQuery):
 
     @property
     def entries(self) -> int:
-        """A vector a component."""
+        """A vector per component."""
         return self.components * self.vectors.width
 
     def part(self, columns: Sequence[Codes]) -> IntArray:
@@ -132,7 +132,7 @@ class MixtureMeans(MixtureQuery):
 
     def split(self, answer: NoisyVector) -> tuple[FloatArray, float]:
         """Sums in the vectors' own scale, and the deviation of their noise."""
-        return answer.values.reshape(self.components, -1) * self.unit, answer.sigma * self.unit
+        return answer.values.reshape(self.components, -1) * self.worth, answer.sigma * self.worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,4 +178,4 @@ class MixtureScatter(MixtureQuery):
             found[:, upper[0], upper[1]] = flat[:, width:] / BESIDE
             found += found.transpose(0, 2, 1)
         found[:, np.arange(width), np.arange(width)] = flat[:, :width] / DIAGONAL
-        return found * self.unit**2, answer.sigma * self.unit**2 / DIAGONAL
+        return found * self.worth**2, answer.sigma * self.worth**2 / DIAGONAL

@@ -48,7 +48,6 @@ class FirstMoments(Moments):
 
     @property
     def facts(self) -> Mapping[str, QueryFact]:
-        """See `proof`."""
         return first_moment_facts(self.features)
 
     def cliques(self) -> Sequence[Clique]:
@@ -78,7 +77,6 @@ class CrossMoments(Moments):
 
     @property
     def facts(self) -> Mapping[str, QueryFact]:
-        """See `proof`."""
         return cross_moment_facts(self.features)
 
     def cliques(self) -> Sequence[Clique]:

@@ -43,14 +43,14 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
-    """One score a family, from the exact counts of its members."""
+    """One score per family, from the exact counts of its members."""
 
     domain: Domain
     families: Sequence[Family]
 
     name: ClassVar[str]
-    unit: ClassVar[float] = 1 / UNITS_PER_COUNT
-    """What one integer unit is worth in records."""
+    worth: ClassVar[float] = 1 / UNITS_PER_COUNT
+    """What one whole number of a score is worth in records."""
 
     @property
     def what(self) -> str:
@@ -67,7 +67,7 @@ class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
         return [list(option) for option in self.options]
 
     def cliques(self) -> Sequence[Clique]:
-        """One marginal a family."""
+        """One marginal per family."""
         return [self.domain.canonical(family.members) for family in self.families]
 
     def values(self, marginals: Sequence[Marginal]) -> IntArray:
@@ -84,7 +84,7 @@ class NetworkScore(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
         """The scores in records."""
-        return NoisyVector(values.astype(np.float64) * self.unit, deviation * self.unit)
+        return NoisyVector(values.astype(np.float64) * self.worth, deviation * self.worth)
 
 
 class Dependence(NetworkScore):
@@ -151,7 +151,7 @@ class BinaryDistance(NetworkScore):
 
     name: ClassVar[str] = "distance to a determined child (F)"
     kind: ClassVar[str] = "determined-child"
-    unit: ClassVar[float] = 0.5
+    worth: ClassVar[float] = 0.5
     proof: ClassVar[str] = (
         "F = −min over splits of the parents' combinations into S₀ and S₁ of (n/2 − k₀)₊ + (n/2 − k₁)₊, where k_x "
         "counts the records with child x and parents in S_x. For one split, adding a record raises both n/2 by ½ and "

@@ -88,7 +88,6 @@ class ReadsMarginals(Query[Released]):
         """The exact, private answer, from the marginals in the order of `cliques`."""
 
     def exact(self, marginals: Sequence[Marginal], summed: Callable[[Part], IntArray]) -> IntArray:
-        """See `values`."""
         return self.values(marginals)
 
 

@@ -33,7 +33,6 @@ class RecordQuery(ReadsRecords[NoisyVector]):
 
     @property
     def what(self) -> str:
-        """See `word`."""
         return self.word
 
     @property
@@ -158,14 +157,14 @@ class Scatter(RecordQuery):
     def split(self, answer: NoisyVector) -> tuple[FloatArray, FloatArray]:
         """Symmetric matrices in the vectors' own scale, and the deviation of each one's noise beside the diagonal."""
         width = self.vectors.width
-        unit = np.broadcast_to((self.vectors.radius / LATTICE) ** 2, self._count)
+        worth = np.broadcast_to((self.vectors.radius / LATTICE) ** 2, self._count)
         upper = np.triu_indices(width, 1)
         found = np.zeros((self._count, width, width))
         for block, flat in zip(found, answer.values.reshape(self._count, -1), strict=True):
             block[upper] = flat[width:] / BESIDE
             block += block.T
             block[np.arange(width), np.arange(width)] = flat[:width] / DIAGONAL
-        return found * unit[:, None, None], answer.sigma * unit / BESIDE
+        return found * worth[:, None, None], answer.sigma * worth / BESIDE
 
 
 def _triangle(block: FloatArray) -> IntArray:

@@ -42,8 +42,8 @@ def exact_product(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
     """
     digits = 53 - math.ceil(math.log2(FINE * (FURTHEST + 1))) - math.ceil(math.log2(max(2, len(matrix)))) - 1
     largest = float(np.abs(matrix).max(initial=0.0)) or 1.0
-    unit = 2.0 ** (math.ceil(math.log2(largest)) - digits)
-    return np.asarray((vectors.astype(np.float64) * FINE) @ np.rint(matrix / unit) * (unit / FINE))
+    step = 2.0 ** (math.ceil(math.log2(largest)) - digits)
+    return np.asarray((vectors.astype(np.float64) * FINE) @ np.rint(matrix / step) * (step / FINE))
 
 
 def whole_steps(vectors: FloatArray, radius: FloatArray | float) -> FloatArray:

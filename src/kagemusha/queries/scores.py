@@ -56,12 +56,12 @@ class Distances(Choice[NoisyVector]):
         steps: IntArray = np.rint(self.weights / self.weights.max() * WEIGHT_STEPS).astype(np.int64)
         return np.maximum(1, steps)
 
-    def distances(self, tables: Sequence[IntArray], units: int = 1) -> IntArray:
-        """The scores of exact tables, which are in units of 2⁻¹² of a record once they are multiplied by `units`."""
+    def distances(self, tables: Sequence[IntArray], scale: int = 1) -> IntArray:
+        """The scores of exact tables, which are in units of 2⁻¹² of a record once they are multiplied by `scale`."""
         weights = self._integer_weights()
         scores = np.empty(len(self.candidates), dtype=np.int64)
         for batch in _batches([estimate.size for estimate in self.estimates]):
-            distances = _distances(tables[batch], self.estimates[batch], units)
+            distances = _distances(tables[batch], self.estimates[batch], scale)
             for i, distance in zip(range(batch.start, batch.stop), distances, strict=True):
                 penalty = round(float(self.penalties[i]) * UNITS_PER_COUNT)
                 scores[i] = clamped(int(weights[i]) * (distance - penalty))
@@ -69,8 +69,8 @@ class Distances(Choice[NoisyVector]):
 
     def released(self, values: IntArray, deviation: float) -> NoisyVector:
         """The scores in their own scale."""
-        unit = float(self.weights.max()) / WEIGHT_STEPS / UNITS_PER_COUNT
-        return NoisyVector(values.astype(np.float64) * unit, deviation * unit)
+        worth = float(self.weights.max()) / WEIGHT_STEPS / UNITS_PER_COUNT
+        return NoisyVector(values.astype(np.float64) * worth, deviation * worth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +116,13 @@ def _batches(sizes: Sequence[int]) -> Iterator[slice]:
         yield slice(start, len(sizes))
 
 
-def _distances(tables: Sequence[IntArray], estimates: Sequence[FloatArray], units: int) -> list[int]:
+def _distances(tables: Sequence[IntArray], estimates: Sequence[FloatArray], scale: int) -> list[int]:
     """L1 distances in units of 2⁻¹² of a record, exact in integers."""
     sizes = [estimate.size for estimate in estimates]
     most = np.repeat([FARTHEST // size for size in sizes], sizes)  # the sum over all cells must fit too
     expected = np.concatenate([estimate.ravel() for estimate in estimates]) * UNITS_PER_COUNT
     fixed = np.rint(np.clip(expected, -most, most)).astype(np.int64)
-    exact = np.concatenate([table.ravel() for table in tables]) * units
+    exact = np.concatenate([table.ravel() for table in tables]) * scale
     starts = np.cumsum([0, *sizes[:-1]])
     found: list[int] = np.add.reduceat(np.abs(exact - fixed), starts).tolist()
     return found

@@ -90,5 +90,5 @@ class WeightedCounts(ReadsMarginals[NoisyTotals]):
     def released(self, values: IntArray, deviation: float) -> NoisyTotals:
         """In people."""
         shape = self.schema.domain.shape(self.clique)
-        people = np.asarray(values.reshape(shape) * self.weights.unit, dtype=np.float64)
-        return NoisyTotals(self.clique, people, deviation * self.weights.unit)
+        people = np.asarray(values.reshape(shape) * self.weights.worth, dtype=np.float64)
+        return NoisyTotals(self.clique, people, deviation * self.weights.worth)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from os import PathLike
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sentences import weighted
-from kagemusha.certificate.verify import MOST_DELTA
-from kagemusha.errors import UndeclaredDomain, UsageError
-from kagemusha.ledger import open_ledger
-from kagemusha.ledger.protocol import Ledger, ReleaseRequest
+from kagemusha.errors import UsageError
+from kagemusha.ledger.open import opened
+from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.queries.query import Query
-from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.release import Release
-from kagemusha.schema import Fact, Schema
+from kagemusha.schema import Schema
 from kagemusha.sources.protocol import Source
 from kagemusha.version import __version__
 
@@ -31,11 +28,6 @@ Released = TypeVar("Released")
 
 METHOD = "question"
 """What ledgers and certificates call a release that is one answer."""
-
-NAMELESS = (
-    "the ledger needs a name for this table: pass dataset='…' (--dataset). A frame has none; a PostgreSQL server says "
-    "which table it is to users who may EXECUTE pg_control_system(), which all may unless somebody took it away"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,40 +107,6 @@ def ask(
         ledger=None if book.in_memory else book.head.to_json(),
     ).with_assumptions([*weighted(schema), *schema.vouchers()])
     return Answered(answer, certificate)
-
-
-def require_named(name: str | None) -> str:
-    """The name a ledger knows a table by; two tables of one name would share a cap, and their answers."""
-    if name is None:
-        raise UsageError(NAMELESS)
-    return name
-
-
-def require_promise(budget: Budget) -> None:
-    """Refuse a finite budget whose promise `verify` would not accept, before anything is paid for it."""
-    if budget.is_finite and budget.delta > MOST_DELTA:
-        raise UsageError(
-            f"delta (--delta) must be at most {MOST_DELTA:g}, got {budget.delta:g}: `verify` refuses a promise that "
-            f"fails more often"
-        )
-
-
-def opened(ledger: Ledger | str | Path | None) -> Ledger:
-    """A ledger as it is, or the one at a path; one in memory if there is none."""
-    return ledger if ledger is not None and not isinstance(ledger, str | PathLike) else open_ledger(ledger)
-
-
-def require_confirmed(schema: Schema, *, allowed: bool = False, only: Collection[str] | None = None) -> Sequence[Fact]:
-    """Facts (of some columns) that were taken from the data; refused unless they are allowed to void the promise."""
-    derived = [fact for fact in schema.derived_facts() if only is None or fact.column in only]
-    if derived and not allowed:
-        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
-        raise UndeclaredDomain(
-            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
-            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
-            "give private discovery a share of the budget"
-        )
-    return derived
 
 
 def look(

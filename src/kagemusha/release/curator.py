@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.columns.bins import no_codes
-from kagemusha.errors import LedgerError, UsageError
+from kagemusha.errors import LedgerError, UndeclaredDomain, UsageError
 from kagemusha.marginals import Marginal, NoisyMarginal
-from kagemusha.marginals.kept import KeptTables
+from kagemusha.marginals.tally import KeptTables
 from kagemusha.privacy.accountants import ACCOUNTANTS, Composition
 from kagemusha.privacy.budget import Budget, PrivacyUnit, QueryRecord
 from kagemusha.privacy.events import (
@@ -35,7 +35,7 @@ from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
 from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedule, train
-from kagemusha.schema import Schema
+from kagemusha.schema import Fact, Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
 from kagemusha.sources.part import PartSource
@@ -86,6 +86,19 @@ def summed(source: Source, part: Part) -> IntArray:
 def require_readable(source: Source) -> None:
     """Read the table once and keep nothing: one that cannot be read must fail before anything is reserved."""
     source.count([()])
+
+
+def require_confirmed(schema: Schema, *, allowed: bool = False, only: Collection[str] | None = None) -> Sequence[Fact]:
+    """Facts (of some columns) that were taken from the data; refused unless they are allowed to void the promise."""
+    derived = [fact for fact in schema.derived_facts() if only is None or fact.column in only]
+    if derived and not allowed:
+        shown = ", ".join(str(fact) for fact in derived[:5]) + (", …" if len(derived) > 5 else "")
+        raise UndeclaredDomain(
+            f"{len(derived)} facts of the schema were taken from the data and nobody confirmed them ({shown}). "
+            "Replace them by public knowledge and remove them from `derived`, or leave them out of the schema and "
+            "give private discovery a share of the budget"
+        )
+    return derived
 
 
 def gaussian_event(

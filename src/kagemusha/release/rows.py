@@ -110,12 +110,12 @@ def secret_of(features: Sequence[Features], counted: Mapping[Clique, Marginal], 
         second[starts[i] : starts[i] + shape[0], starts[j] : starts[j] + shape[1]] = block
         second[starts[j] : starts[j] + shape[1], starts[i] : starts[i] + shape[0]] = block.T
         at += block.size
-    unit = STEPS**2  # what sums are counted in
-    mean = [_rounded(int(v) * _GRAINS, records * unit) for v in total]
+    scale = STEPS**2  # what sums are counted in
+    mean = [_rounded(int(v) * _GRAINS, records * scale) for v in total]
     covariance = [
         [
             _rounded(
-                (records * unit * int(second[i, j]) - int(total[i]) * int(total[j])) * _GRAINS, (records * unit) ** 2
+                (records * scale * int(second[i, j]) - int(total[i]) * int(total[j])) * _GRAINS, (records * scale) ** 2
             )
             for j in range(width)
         ]

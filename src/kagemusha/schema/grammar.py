@@ -29,7 +29,7 @@ _ORDERS = ("<=", ">=", "<", ">", "=")
 _IMPLIES = ("implies", "=>", "->", "→")
 
 DEEPEST = 100
-"""Parentheses, nots and signs that may stand inside one another."""
+"""Parentheses, nots and signs that may be nested."""
 MOST_OPERATIONS = 300
 """Operations of one formula: each is worked out inside the next."""
 
@@ -160,7 +160,7 @@ class _Parser:
     def _deeper(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Unreadable(f"more than {DEEPEST} parentheses or nots or signs stand inside one another")
+            raise Unreadable(f"more than {DEEPEST} parentheses, nots or signs are nested")
         yield
         self._depth -= 1
 

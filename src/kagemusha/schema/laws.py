@@ -64,7 +64,7 @@ def _check_order(schema: Schema, law: Inequality) -> None:
         column = schema.axis(name)
         if column.sort == "moment":
             moments += factor
-            shown[column.unit] = column.shows_days
+            shown[column.resolution] = column.shows_days
     if abs(moments) > 1e-12:
         raise SchemaError("dates are compared with dates; write their difference, such as discharge - admission <= 365")
     if len(shown) > 1 and not all(shown.values()):

@@ -97,9 +97,7 @@ WEIGHT_COMMENT = (
     "# a survey: how many people of the population a record stands for; `missing`: what one without a weight counts for"
 )
 
-RULES_COMMENT = (
-    "# what holds for every row; doubles always obey. A guess is not in force until somebody takes the mark away"
-)
+RULES_COMMENT = "# what holds for every row; doubles always obey. A guess is not in force until the mark is removed"
 
 
 def write(

@@ -14,7 +14,7 @@ def listed_codes(columns: Sequence[Column], condition: Listed) -> list[tuple[int
     labelled = []
     for column in columns:
         if column.as_labels is None:
-            raise UsageError(f"where: {column.name} stands in a list, so it must be a category or a boolean")
+            raise UsageError(f"where: {column.name} is compared with a list, so it must be a category or a boolean")
         labelled.append(column.as_labels)
     return [
         tuple(column.written_code(value) for column, value in zip(labelled, line, strict=True))

@@ -145,9 +145,9 @@ class Weight:
 
 @dataclass(frozen=True, eq=False)
 class WeightSteps:
-    """The weight of each code, in whole steps of `unit`; no code has more than `most` of them."""
+    """The weight of each code, in whole steps of `worth`; no code has more than `most` of them."""
 
-    unit: float
+    worth: float
     steps: IntArray
 
     @property
@@ -158,7 +158,7 @@ class WeightSteps:
     @property
     def values(self) -> FloatArray:
         """The weight of each code."""
-        return np.asarray(self.steps * self.unit)
+        return np.asarray(self.steps * self.worth)
 
 
 def weight_steps(column: Measured, weight: Weight) -> WeightSteps:
@@ -170,6 +170,6 @@ def weight_steps(column: Measured, weight: Weight) -> WeightSteps:
     last = np.append(low[1:] - column.whole, float(column.high))
     middles = (low + last) / 2 if column.points is None else column.points
     every = np.append(middles, [weight.missing] if column.missing else [])
-    unit = 2.0 ** (math.ceil(math.log2(column.high)) - int(math.log2(MOST_STEPS)))
+    worth = 2.0 ** (math.ceil(math.log2(column.high)) - int(math.log2(MOST_STEPS)))
     # the upper bound is in the last bin, so no middle is above it; rounding to steps keeps it at most that bound's own
-    return WeightSteps(unit, np.rint(every / unit).astype(np.int64))
+    return WeightSteps(worth, np.rint(every / worth).astype(np.int64))

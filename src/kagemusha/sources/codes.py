@@ -10,8 +10,7 @@ from kagemusha.arrays import Codes, IntArray
 from kagemusha.columns.bins import code_type
 from kagemusha.errors import DataError, UsageError
 from kagemusha.marginals import Marginal
-from kagemusha.marginals.kept import KeptTables
-from kagemusha.marginals.tally import Tally
+from kagemusha.marginals.tally import KeptTables, Tally
 from kagemusha.schema import Clique, Schema
 from kagemusha.sources.protocol import Source, joined
 

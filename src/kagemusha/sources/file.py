@@ -6,6 +6,7 @@ Encoded by DuckDB on the way through, counted chunk by chunk, never loaded whole
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -13,21 +14,100 @@ import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.columns.cells import Cells
-from kagemusha.columns.parse import TextReader
+from kagemusha.columns.dialect import DUCK
+from kagemusha.columns.parse import TextReader, quote
 from kagemusha.columns.pushed import plain_of
+from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names, formula_codes, formula_inputs
-from kagemusha.encoding.sql import WHOSE, CodesQuery, codes_query
 from kagemusha.identity import Identity
 from kagemusha.schema import Modelled, Schema
 from kagemusha.sources.bounding import Scanned
-from kagemusha.sources.header import shielded
+from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import RawTable, full_name, identity_of, open_files
 from kagemusha.sources.protocol import Source, joined
 from kagemusha.sources.spool import KEEP, Spool
 
 CHUNK, LEAST, CELLS = 250_000, 2_048, 4_000_000
 """Rows read at a time: so many, fewer where there are many columns, but not fewer than DuckDB's own steps."""
+
+
+@dataclass(frozen=True)
+class CodesQuery:
+    """Statements to run first, a query over the raw table, and what makes codes of its batches.
+
+    DuckDB reads what nearly all cells hold: labels, looked up by hashing as values of an ENUM type that is made before
+    the query runs; numbers; dates in the column's own format. Any other text comes out as it is and is read as that of
+    a frame is, and numbers become codes as those of a frame do. The query has three levels, so that nothing is worked
+    out twice: p, the plain form of a value; v, what it says or where that lies; and t, the text itself if it was read
+    as nothing.
+    """
+
+    columns: tuple[Modelled, ...]
+    setup: tuple[str, ...]
+    levels: tuple[str, ...]
+
+    def over(self, scan: str) -> str:
+        """The query over a FROM clause."""
+        query = scan
+        for level in self.levels:
+            query = f"(SELECT {level} FROM {query})"
+        return query[1:-1]
+
+    def codes(self, batch: Any, reader: TextReader) -> list[Codes]:
+        """Codes of every column from an arrow batch of what the query gives."""
+        return list(self.codes_by_name(batch, reader, (c.name for c in self.columns)).values())
+
+    def codes_by_name(self, batch: Any, reader: TextReader, names: Iterable[str]) -> dict[str, Codes]:
+        """Codes of some columns."""
+        return {c.name: c.codes_in_duck(v, t, reader) for c, v, t in self._parts(batch, names)}
+
+    def cells(self, batch: Any, reader: TextReader, names: Iterable[str]) -> dict[str, Cells]:
+        """The values of some columns, as formulas and rules see them."""
+        return {c.name: c.cells_in_duck(v, t, reader) for c, v, t in self._parts(batch, names)}
+
+    def _parts(self, batch: Any, names: Iterable[str]) -> Iterable[tuple[Modelled, Any, Any]]:
+        """Columns with what was read, and the texts that are still to be read (None: there are none)."""
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        wanted = set(names)
+        for at, column in enumerate(self.columns):
+            if column.name in wanted:
+                texts = found.get(f"t{at}")
+                yield column, found[f"v{at}"], None if texts is None or texts.null_count == len(texts) else texts
+
+
+WHOSE = "w"
+"""The column of a query's answer that says whose a row is."""
+
+
+def codes_query(fields: Iterable[tuple[Modelled, Stored, str]], whose: tuple[Stored, str] | None = None) -> CodesQuery:
+    """What gives the codes of columns; each is given with how it is stored and the SQL expression of its values.
+
+    With `whose` the plain values of one more column come along, in the same scan: who each row belongs to.
+    """
+    columns: list[Modelled] = []
+    types: dict[str, list[str]] = {}
+    levels: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for at, (column, stored, source) in enumerate(fields):
+        columns.append(column)
+        p, v, t = f"p{at}", f"v{at}", f"t{at}"
+        plain = column.plain_sql(stored, source, DUCK)
+        if stored in column.native:
+            value, rest = column.native_in_duck(stored, p, DUCK), ""
+        else:
+            plain = DUCK.text(plain)
+            value, settled = column.text_in_duck(p, DUCK, types)
+            rest = "" if settled else f", CASE WHEN {v} IS NULL AND {p} <> '' THEN {p} END AS {t}"
+        last = column.place_of(v, DUCK)
+        steps = (f"{plain} AS {p}", f"{p}, {value} AS {v}", (v if last == v else f"{last} AS {v}") + rest)
+        for level, step in zip(levels, steps, strict=True):
+            level.append(step)
+    if whose is not None:
+        levels[0].append(f"{DUCK.raw(whose[1], whose[0])} AS {WHOSE}")
+        levels[1].append(WHOSE)
+        levels[2].append(WHOSE)
+    setup = tuple(f"CREATE TYPE {name} AS ENUM ({', '.join(map(quote, words))})" for name, words in types.items())
+    return CodesQuery(tuple(columns), setup, tuple(", ".join(level) for level in levels))
 
 
 class FileSource(Source):
@@ -158,16 +238,10 @@ class FileSource(Source):
 
 
 def _batches(file: RawTable, connection: Any, query: str, columns: int) -> Iterator[Any]:
-    stream = shielded(file.path, lambda: _stream(connection, query, columns))
+    rows = max(LEAST, min(CHUNK, CELLS // columns))
+    stream = shielded(file.path, lambda: arrow_batches(connection.sql(query), rows))
     while (batch := shielded(file.path, lambda: _next(stream))) is not None:
         yield batch
-
-
-def _stream(connection: Any, query: str, columns: int) -> Any:
-    relation = connection.sql(query)
-    # DuckDB 2 renamed the call.
-    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return open_reader(max(LEAST, min(CHUNK, CELLS // columns)))
 
 
 def _next(reader: Any) -> Any:

@@ -65,6 +65,11 @@ def shielded(path: Path, call: Callable[[], Result]) -> Result:
     raise DataError(f"{path}: {trouble}")
 
 
+def arrow_batches(relation: Any, rows: int) -> Any:
+    """A reader of arrow batches of so many rows; DuckDB 2 renamed the call."""
+    return (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(rows)
+
+
 def _explain(message: str) -> str:
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"line {line[1]} " if line else ""

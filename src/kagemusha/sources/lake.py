@@ -18,9 +18,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from kagemusha.columns.dialect import DUCK
 from kagemusha.columns.parse import quote
 from kagemusha.columns.stored import MOMENTS, Stored
-from kagemusha.encoding.sql import DUCK
 from kagemusha.errors import DataError, UsageError
 from kagemusha.files import database_file
 from kagemusha.identity import Identity

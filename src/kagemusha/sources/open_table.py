@@ -13,11 +13,11 @@ import numpy as np
 
 from kagemusha.arrays import IntArray
 from kagemusha.columns.arrow import check_flat, plain_values
+from kagemusha.columns.dialect import DUCK
 from kagemusha.columns.pushed import plain_columns, plain_of
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import Plain, label_text
 from kagemusha.encoding.frames import check_names, column_values, open_frame
-from kagemusha.encoding.sql import DUCK
 from kagemusha.identity import Identity
 from kagemusha.schema import Category, Labelled, Schema
 from kagemusha.sources.bounding import Persons, bounded

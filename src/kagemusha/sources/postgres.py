@@ -207,15 +207,18 @@ class PostgresTable(SqlTable):
         raise DataError(f"{self.name}: {trouble}")
 
     def _explain(self, error: Exception) -> str:
-        cause = getattr(error, "orig", None) or error
-        state = getattr(cause, "sqlstate", None)
+        from psycopg import Error
+        from sqlalchemy.exc import DBAPIError
+
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        state = cause.sqlstate if isinstance(cause, Error) else None
         if state in _TROUBLE:
             return _TROUBLE[state]
-        gone = bool(getattr(error, "connection_invalidated", False)) or str(state)[:2] in ("08", "57")
+        gone = (isinstance(error, DBAPIError) and error.connection_invalidated) or str(state)[:2] in ("08", "57")
         if gone or (state is None and self._link is not None and type(cause).__name__ == "OperationalError"):
             self._lost = True
             return LOST
-        if self._link is None and refused_login(cause):
+        if self._link is None and refused_login(state, str(cause)):
             return LOGIN
         if self._link is None:
             return "the server cannot be reached, or the address is not one (postgresql://user@host:port/database)"

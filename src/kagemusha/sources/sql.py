@@ -7,6 +7,7 @@ Rows with a cell that the engine cannot settle (see `encoding.pushdown`) come ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -201,12 +202,10 @@ class SqlSource(Source):
         """Whether all rows are read here: of a person, some rows may not be bounded there and others here."""
         return self._unit_at is not None and self._sure != "TRUE" and self._any_doubt
 
-    @property
+    @cached_property
     def _any_doubt(self) -> bool:
-        if not hasattr(self, "_doubtful"):
-            query = f"SELECT count(*) FROM {self._table.scan} WHERE NOT ({self._sure})"
-            self._doubtful = bool(self._table.rows(query)[0][0])
-        return self._doubtful
+        query = f"SELECT count(*) FROM {self._table.scan} WHERE NOT ({self._sure})"
+        return bool(self._table.rows(query)[0][0])
 
     def _read_here(self) -> Iterator[list[Codes]]:
         """The codes of rows that the engine does not settle, or of all."""

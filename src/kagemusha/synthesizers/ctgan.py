@@ -1,6 +1,6 @@
 """CTGAN (Xu et al. 2019), written from the paper: a network that learns to forge rows. Protects nobody.
 
-Measured columns become a hump and a place in it (`neural.modes`), labelled ones one-hot codes. In training a code of
+Measured columns become a mode and a place in it (`neural.modes`), labelled ones one-hot codes. In training a code of
 some labelled column is wished for, rare ones more often than they occur, and the critic sees rows that have it, in
 packs of ten. It reads the table without protection, so its certificate says ε = ∞. For attack games and comparisons.
 """
@@ -50,7 +50,7 @@ class CTGAN(Synthesizer):
             raise UsageError(f"batch must be a multiple of pack ({self.pack}), got {self.batch}")
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
-        """Read everything, find the humps, train."""
+        """Read everything, find the modes, train."""
         need_torch()
         require_labels(curator.schema)
         from kagemusha.neural.gan import Training, play
@@ -59,7 +59,7 @@ class CTGAN(Synthesizer):
         columns, _ = source.records()
         rng = np.random.default_rng(curator.seed())
         rows = len(columns[0])
-        progress("humps", 0.0)
+        progress("modes", 0.0)
         encoded = EncodedRows.of(curator.schema, columns, rng)
         training = Training(
             epochs=self.epochs,

@@ -1,7 +1,7 @@
 """CTGAN's networks with a promise: noisy counts of the columns, then DP-SGD on the critic.
 
 Adjacency: add-remove of a person. First the counts of every column, Gaussian noise; a record is in one cell of each.
-Humps of numbers, frequencies of labels and the number of rows follow from them. Then training on Poisson samples: a
+Modes of numbers, frequencies of labels and the number of rows follow from them. Then training on Poisson samples: a
 person's gradient of the critic's score is clipped to one norm, the noise is solved so that the whole schedule keeps (ε,
 δ) by numerical composition. The generator sees no people, only the critic. What is left out of CTGAN, and why: see
 `neural.private_gan`.
@@ -62,7 +62,6 @@ class DPCTGAN(Networked):
         return Spending([GaussianStep(f"counts of {name}", 1, each) for name in domain], self.training, budget)
 
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
-        """See `spending`."""
         return self.spending(domain, budget).events(TRAINING)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
@@ -74,7 +73,7 @@ class DPCTGAN(Networked):
         return Plan(steps, weights, self.seconds(width) + 2e-6 * self.training.steps * self.turns * weights)
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
-        """Counts, humps, training."""
+        """Counts, modes, training."""
         need_torch()
         domain = curator.domain
         self.require(domain, curator.budget)

@@ -1,4 +1,4 @@
-"""A table of codes as networks see it: humps and places for numbers, one hot entry for labels. Batches by wish."""
+"""A table of codes as networks see it: modes and places for numbers, one hot entry for labels. Batches by wish."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.measured import Measured
 from kagemusha.errors import ModelTooLarge
-from kagemusha.generators.gan import Hump
+from kagemusha.generators.gan import WrittenColumn
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.modes import SPREAD, Modes, fit_modes
 from kagemusha.schema import Schema
@@ -33,12 +33,12 @@ def require_labels(schema: Schema) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
-    """The table as humps, places and codes: compact, batches are written out one at a time."""
+    """The table as modes, places and codes: compact, batches are written out one at a time."""
 
-    modes: Sequence[Hump]
+    modes: Sequence[WrittenColumn]
     blocks: Sequence[Block]
     places: Sequence[FloatArray]
-    """For each measured column the place of every row in its hump."""
+    """For each measured column the place of every row in its mode."""
     chosen: Sequence[IntArray]
     """For each column the entry that is hot in every row."""
     orders: Sequence[IntArray]
@@ -47,24 +47,24 @@ class EncodedRows:
 
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[Codes], rng: np.random.Generator) -> EncodedRows:
-        """Humps of all columns, and one hump for every measured value, drawn by how likely each is."""
+        """Modes of all columns, and one mode for every measured value, drawn by how likely each is."""
         modes, blocks, places, chosen, orders, counts = [], [], [], [], [], []
         at = wish = 0
         for column, codes in zip(schema.modelled, columns, strict=True):
             count = np.bincount(codes, minlength=column.size)
             if (axis := column.axis) is not None:
-                hump, place, hot = _measured(axis, codes, count, rng)
+                written, place, hot = _measured(axis, codes, count, rng)
                 places.append(place)
             else:
-                hump = Hump(column.name, column.size, np.zeros(0), np.zeros(0), np.zeros(0))
+                written = WrittenColumn(column.name, column.size, np.zeros(0), np.zeros(0), np.zeros(0))
                 hot = codes.astype(np.int64)
                 orders.append(np.argsort(codes, kind="stable"))
                 counts.append(count)
-            blocks.append(Block(at, not hump.labelled, hump.hot, wish if hump.labelled else -1))
-            modes.append(hump)
+            blocks.append(Block(at, not written.labelled, written.hot, wish if written.labelled else -1))
+            modes.append(written)
             chosen.append(hot)
-            at += hump.width
-            wish += hump.hot if hump.labelled else 0
+            at += written.width
+            wish += written.hot if written.labelled else 0
         return cls(modes, blocks, places, chosen, orders, counts)
 
     @property
@@ -122,26 +122,26 @@ class EncodedRows:
 
 def _measured(
     column: Measured, codes: Codes, count: IntArray, rng: np.random.Generator
-) -> tuple[Hump, FloatArray, IntArray]:
+) -> tuple[WrittenColumn, FloatArray, IntArray]:
     numbers = numbers_of(column)
     modes = fit_modes(numbers, count[: column.n_values].astype(np.float64))
-    ordinary = np.minimum(codes, column.n_values - 1).astype(np.int64)
-    hot = _draw_modes(modes, numbers, ordinary, rng)
-    place = modes.places(numbers[ordinary], hot)
+    value_codes = np.minimum(codes, column.n_values - 1).astype(np.int64)
+    hot = _draw_modes(modes, numbers, value_codes, rng)
+    place = modes.places(numbers[value_codes], hot)
     missing = codes >= column.n_values
     hot[missing], place[missing] = len(modes) + (codes.astype(np.int64) - column.n_values)[missing], 0.0
-    return hump_of(column, modes, numbers), place.astype(np.float32), hot
+    return written_column(column, modes, numbers), place.astype(np.float32), hot
 
 
-def hump_of(column: Measured, modes: Modes, numbers: FloatArray) -> Hump:
-    """How a measured column is written with these humps."""
-    return Hump(
+def written_column(column: Measured, modes: Modes, numbers: FloatArray) -> WrittenColumn:
+    """How a measured column is written with these modes."""
+    return WrittenColumn(
         column.name, column.size, modes.means, SPREAD * modes.deviations, numbers, column.size - column.n_values
     )
 
 
 def numbers_of(column: Measured) -> FloatArray:
-    """The middle of every ordinary code's bin, on a scale from −1 to 1."""
+    """The middle of the bin of each code of a value, on a scale from −1 to 1."""
     ends = np.append(column.starts[1:] - column.whole, column.high).astype(np.float64)
     middle = (column.starts.astype(np.float64) + ends) / 2
     width = float(column.high) - float(column.low) or 1.0
@@ -149,7 +149,7 @@ def numbers_of(column: Measured) -> FloatArray:
 
 
 def _draw_modes(modes: Modes, numbers: FloatArray, codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """A hump for every row, by how likely each is for its value; worked out once for each code that occurs."""
+    """A mode for every row, by how likely each is for its value; worked out once for each code that occurs."""
     seen, back = np.unique(codes, return_inverse=True)
     rising = np.cumsum(modes.shares(numbers[seen]), axis=1)
     draws = rng.random(len(codes))

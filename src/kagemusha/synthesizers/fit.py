@@ -16,17 +16,16 @@ from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import travels
 from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
-from kagemusha.ledger.protocol import Ledger, ReleaseRequest
+from kagemusha.ledger.open import opened as ledger_of
+from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import Accounting
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
-from kagemusha.release.asking import opened as ledger_of
-from kagemusha.release.asking import require_confirmed, require_named, require_promise
-from kagemusha.release.curator import Curator, require_readable
+from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.discovery import (
     MOST_CATEGORIES,
     Finder,

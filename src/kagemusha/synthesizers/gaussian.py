@@ -121,7 +121,6 @@ class Stat(Synthesizer):
         return Fitted(normal(curator.domain, features, first, cross))
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Nothing is spent, because nothing is protected."""
         width = require_features(domain)
         return Plan([], max(1, width * width), 1.0 + 3e-9 * width**3)
 

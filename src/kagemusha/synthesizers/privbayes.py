@@ -182,7 +182,6 @@ class BayesNet(Synthesizer):
         return Fitted(MarkovGenerator(field))
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Nothing is spent, because nothing is protected."""
         largest = sorted(domain.sizes, reverse=True)[: self.degree + 1]
         cells = min(int(self.max_megabytes * 1e6 / 8), len(domain) * int(np.prod(largest, dtype=np.float64)))
         return Plan([], max(1, cells), 1.0 + 2e-4 * scored(len(domain), self.degree))

@@ -67,7 +67,7 @@ class Plan:
 class Synthesizer(ABC):
     """Base of all synthesizers: frozen, keyword-only dataclasses of public choices."""
 
-    name: ClassVar[str]
+    name: ClassVar[str] = ""
     summary: ClassVar[str]
     accounting: ClassVar[Accounting] = Accounting.ZCDP
     adaptive: ClassVar[bool] = False

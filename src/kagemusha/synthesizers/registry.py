@@ -36,9 +36,9 @@ class MethodOffer:
             raise self._broken(f"{self.place} cannot be loaded ({type(error).__name__}: {_line(error)})") from None
         if not (isinstance(found, type) and issubclass(found, Synthesizer) and is_dataclass(found)):
             raise self._broken(f"{self.place} is not a dataclass derived from Synthesizer")
-        if getattr(found, "name", None) != self.name:
+        if found.name != self.name:
             # a certificate names its method by the class: it must be the name that was asked for
-            raise self._broken(f"{self.place} calls itself {getattr(found, 'name', None)!r}")
+            raise self._broken(f"{self.place} calls itself {found.name!r}")
         return found
 
     def _broken(self, why: str) -> UsageError:
@@ -58,14 +58,14 @@ def offers(taken: Collection[str]) -> dict[str, list[MethodOffer]]:
     return {name: list(found[name].values()) for name in sorted(found)}
 
 
-def package_of(kind: type) -> str | None:
+def package_of(kind: type[Synthesizer]) -> str | None:
     """The package, with its version, that a class of another package comes from; None for our own."""
     from importlib.metadata import packages_distributions, version
 
     top = kind.__module__.partition(".")[0]
     if top == __name__.partition(".")[0]:
         return None
-    for offer in offers(()).get(getattr(kind, "name", ""), ()):
+    for offer in offers(()).get(kind.name, ()):
         if offer.place.partition(":")[0].partition(".")[0] == top:
             return offer.package
     installed = packages_distributions().get(top)

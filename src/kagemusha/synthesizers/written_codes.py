@@ -1,6 +1,6 @@
 """How codes are written for a network when all that is known of a table are noisy counts of its columns.
 
-Humps come from released counts, and a code is always written in the hump it most likely belongs to. In CTGAN the hump
+Modes come from released counts, and a code is always written in the mode it most likely belongs to. In CTGAN the mode
 of a value is drawn; from a public seed, row by row, such draws would hand one person's place in the table on to
 everybody after them.
 """
@@ -14,23 +14,23 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.modelled import Modelled
-from kagemusha.generators.gan import Hump
+from kagemusha.generators.gan import WrittenColumn
 from kagemusha.marginals import NoisyMarginal, nearest_counts
 from kagemusha.neural.blocks import Block
 from kagemusha.neural.inputs import Floats
 from kagemusha.neural.modes import fit_modes
 from kagemusha.schema import Schema
-from kagemusha.synthesizers.encoded_rows import hump_of, numbers_of
+from kagemusha.synthesizers.encoded_rows import numbers_of, written_column
 
 EVEN = 0.01
-"""The part of every column's counts that is spread over all its codes: humps must reach where noise hid the people."""
+"""The part of every column's counts that is spread over all its codes: modes must reach where noise hid the people."""
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenCodes:
-    """For each column a hump, a block, and for each code its hot entry, its place and how often it occurs about."""
+    """For each column a mode, a block, and for each code its hot entry, its place and how often it occurs about."""
 
-    modes: Sequence[Hump]
+    modes: Sequence[WrittenColumn]
     blocks: Sequence[Block]
     hot: Sequence[IntArray]
     places: Sequence[Floats]
@@ -44,13 +44,13 @@ class WrittenCodes:
         for column, noisy in zip(schema.modelled, counts, strict=True):
             share = nearest_counts(noisy.values.astype(np.float64), rows) / rows
             share = (1 - EVEN) * share + EVEN / len(share)
-            hump, hot, place = _written(column, share)
-            modes.append(hump)
-            blocks.append(Block(at, not hump.labelled, hump.hot, -1))
+            written, hot, place = _written(column, share)
+            modes.append(written)
+            blocks.append(Block(at, not written.labelled, written.hot, -1))
             hots.append(hot)
             places.append(place.astype(np.float32))
             shares.append(share / share.sum())
-            at += hump.width
+            at += written.width
         return cls(modes, blocks, hots, places, shares)
 
     def vectors(self, codes: IntArray) -> Floats:
@@ -97,17 +97,17 @@ def total_of(counts: Sequence[NoisyMarginal]) -> float:
     return max(1.0, float(weights @ sums / weights.sum()))
 
 
-def _written(column: Modelled, share: FloatArray) -> tuple[Hump, IntArray, FloatArray]:
+def _written(column: Modelled, share: FloatArray) -> tuple[WrittenColumn, IntArray, FloatArray]:
     codes = np.arange(column.size)
     axis = column.axis
     if axis is None:
         empty = np.zeros(0)
-        return Hump(column.name, column.size, empty, empty, empty), codes, np.zeros(column.size)
+        return WrittenColumn(column.name, column.size, empty, empty, empty), codes, np.zeros(column.size)
     numbers = numbers_of(axis)
     modes = fit_modes(numbers, share[: column.n_values])
-    ordinary = np.minimum(codes, column.n_values - 1)
-    hot: IntArray = modes.shares(numbers[ordinary]).argmax(axis=1).astype(np.int64)
-    place = modes.places(numbers[ordinary], hot)
+    value_codes = np.minimum(codes, column.n_values - 1)
+    hot: IntArray = modes.shares(numbers[value_codes]).argmax(axis=1).astype(np.int64)
+    place = modes.places(numbers[value_codes], hot)
     missing = codes >= column.n_values
     hot[missing], place[missing] = len(modes) + (codes - column.n_values)[missing], 0.0
-    return hump_of(axis, modes, numbers), hot, place
+    return written_column(axis, modes, numbers), hot, place

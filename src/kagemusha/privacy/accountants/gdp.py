@@ -99,7 +99,6 @@ class GDP(Composition):
         return gdp_epsilon(rows * gdp_mu(budget.epsilon, budget.delta), budget.delta)
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
-        """ε of all events together at δ."""
         if not all(event.is_gaussian for event in events):
             return math.inf
         rho = sum(float(event.rho or 0) for event in events)

@@ -22,12 +22,10 @@ class Pure(Composition):
     pure = True
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
-        """ε of all events together."""
         costs = [event.pure_epsilon for event in events]
         return math.inf if None in costs else float(sum(cost for cost in costs if cost is not None))
 
     def amount(self, event: Event) -> Fraction | None:
-        """ε."""
         return event.pure_epsilon
 
     def limit(self, epsilon: float, delta: float) -> float:

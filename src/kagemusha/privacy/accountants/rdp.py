@@ -38,7 +38,6 @@ class RDP(Accountant):
     words = "Rényi DP"
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
-        """ε of all events together at δ."""
         if not all(event.is_protected for event in events):
             return math.inf
         left = delta - float(sum(event.delta for event in events))

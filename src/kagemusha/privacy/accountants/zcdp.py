@@ -112,11 +112,9 @@ class ZCDP(Composition):
     noise = "discrete"
 
     def amount(self, event: Event) -> Fraction | None:
-        """ρ."""
         return event.rho
 
     def limit(self, epsilon: float, delta: float) -> float:
-        """ρ."""
         return zcdp_rho(epsilon, delta)
 
     def most_epsilon(self, amount: float, delta: float) -> float:
@@ -134,7 +132,6 @@ class ZCDP(Composition):
         return zcdp_epsilon(rows**2 * zcdp_rho(budget.epsilon, budget.delta), budget.delta)
 
     def epsilon(self, events: Sequence[Event], delta: float) -> float:
-        """ε of all events together at δ."""
         total = 0.0
         for event in events:
             if event.rho is None:

@@ -56,8 +56,8 @@ class GaussianGeneration:
 
     def __post_init__(self) -> None:
         smallest_n = 2 if self.adjacency == Adjacency.REPLACE else 1
-        for name, lowest in (("n", smallest_n), ("d", 1), ("m", 1)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), lowest))
+        for name, given, lowest in (("n", self.n, smallest_n), ("d", self.d, 1), ("m", self.m, 1)):
+            object.__setattr__(self, name, whole(name, given, lowest))
         object.__setattr__(self, "sigma", eigenvalue(self.sigma))
         object.__setattr__(self, "adjacency", neighbouring(self.adjacency))
         allowed = _METHODS[Adjacency(self.adjacency)]

@@ -74,7 +74,6 @@ class DPGM(Choices):
         return Spending(steps, self.training, budget)
 
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
-        """See `spending`."""
         return self.spending(budget).events(TRAINING)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:

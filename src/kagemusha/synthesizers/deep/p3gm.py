@@ -95,7 +95,6 @@ class Phases(Choices):
         return Plan([*steps, (f"training, {self.training.steps:,} steps", rest)], cells, self.seconds(width))
 
     def require(self, domain: Domain, budget: Budget) -> int:
-        """Refuse what cannot be done; the number of features."""
         require_target(domain, self.target)
         return super().require(domain, budget)
 

@@ -46,7 +46,6 @@ class Autoencoder(Choices):
         return Spending([GaussianStep("number of rows", 1, self.count)], self.training, budget)
 
     def schedule(self, domain: Domain, budget: Budget) -> Sequence[Event]:
-        """See `spending`."""
         return self.spending(budget).events(TRAINING)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:

@@ -13,7 +13,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.measured import Measured
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.marginals.merging import merged
+from kagemusha.marginals.tally import merged
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.release.curator import Curator
 from kagemusha.schema import Schema

@@ -28,7 +28,7 @@ from kagemusha.synthesizers.kage.triple_choice import TripleChoice, candidate_tr
 TRIPLE_SCORES = 0.02
 """Share of the whole budget for the distances of all triples from the model."""
 
-MOST_CELLS = 1 << 16
+MOST_CELLS_OF_TRIPLE = 1 << 16
 """Of a triple, over its groups."""
 
 
@@ -72,7 +72,7 @@ def second_look(
 def _queries(curator: Curator, known: Measurements, strengths: Mapping[Clique, float]) -> list[Interaction]:
     typical = gaussian_sigma(curator.unit, curator.remaining / len(known.domain))
     queries = [known.query(t, typical) for t in candidate_triples(known.domain, strengths, COUNTED_CELLS)]
-    return [q for q in queries if min(q.shape) > 1 and q.scale <= MOST_CELLS]
+    return [q for q in queries if min(q.shape) > 1 and q.scale <= MOST_CELLS_OF_TRIPLE]
 
 
 def _distances(known: Measurements, fit: InteractionFit, queries: list[Interaction]) -> GroupedError:

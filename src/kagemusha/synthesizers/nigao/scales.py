@@ -1,6 +1,6 @@
 """Numbers on scales of their own: heavy tails pulled in, gaps put at the mean of what is there.
 
-A normal distribution fits a number whose values lie in a hump between the declared bounds. Where a noisy histogram
+A normal distribution fits a number whose values have one mode between the declared bounds. Where a noisy histogram
 shows that most records share a few codes and the rest lies far away, places are pulled in logarithmically. Afterwards
 the doubles' codes are cut so that they are as frequent as the histogram says.
 """
@@ -138,18 +138,18 @@ def _histograms(curator: Curator, features: Sequence[Features], rows: float, pur
         return {}
     cost = purse.take(share) / len(asked)
     counted = curator.measure([(features[i].name,) for i in asked], cost)
-    ordinary = [len(features[i].table) - (features[i].table.shape[1] - 1) for i in asked]
+    n_values = [len(features[i].table) - (features[i].table.shape[1] - 1) for i in asked]
     return {
         i: rising_shares(np.asarray(m.values, dtype=np.float64)[:n], m.sigma)
-        for i, m, n in zip(asked, counted, ordinary, strict=True)
+        for i, m, n in zip(asked, counted, n_values, strict=True)
     }
 
 
 def _pulled_in(one: Features, shares: FloatArray) -> Features:
     """The place between the bounds, linear about the middle half of records and logarithmic beyond."""
-    ordinary = one.table[: len(shares), 0] / STEPS
-    low, middle, high = (float(np.interp(q, shares, ordinary)) for q in (0.25, 0.5, 0.75))
-    drawn = np.arcsinh((ordinary - middle) / max(high - low, float(np.diff(ordinary).max(initial=0.0)), 1e-3))
+    places = one.table[: len(shares), 0] / STEPS
+    low, middle, high = (float(np.interp(q, shares, places)) for q in (0.25, 0.5, 0.75))
+    drawn = np.arcsinh((places - middle) / max(high - low, float(np.diff(places).max(initial=0.0)), 1e-3))
     table = one.table.copy()
     table[: len(shares), 0] = np.rint(STEPS * drawn / max(float(np.abs(drawn).max()), 1e-9)).astype(np.int64)
     table[len(shares) :, 0] = 0  # what is no number stands in the middle
