@@ -73,7 +73,7 @@ def _statement(name: str, kind: str, said: dict[str, Any], required: bool) -> St
         lower=lower if lower is None or "above" not in said else lower + 1,
         upper=upper if upper is None or "below" not in said else upper - 1,
         missing=not required,
-        why=f"of type {kind}",
+        why="" if kind in _KINDS else f"of type {kind}",
     )
 
 

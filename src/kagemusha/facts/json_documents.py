@@ -30,7 +30,7 @@ def statement_of(name: str, kind: str, about: Mapping[str, Any], *, required: bo
         upper=bound(about.get("maximum", about.get("maxInclusive"))),
         missing=not required,
         format=_format(about) if shown in ("date", "datetime") else None,
-        why=f"of type {kind}",
+        why="" if kind in KINDS else f"of type {kind}",
     )
 
 

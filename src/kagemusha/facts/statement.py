@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kagemusha.columns.column import Column
-from kagemusha.columns.registry import column_from_fields
+from kagemusha.columns.registry import KINDS, column_from_fields
 from kagemusha.errors import SchemaError
 from kagemusha.schema.lint import looks_like_names
 
@@ -29,37 +29,33 @@ class Statement:
     missing: bool = True
     format: str | None = None
     why: str = ""
-    """Why the column is left out, for kind drop."""
+    """Why the column is left out, if it is."""
 
     def column(self, source: str) -> Column:
         """The declared column, with the document as its source."""
         try:
             return column_from_fields(self.name, {**self._fields(), "confirmed": source})
         except SchemaError:  # bounds that contradict each other, values that read alike: a person has to look
-            return column_from_fields(self.name, {"kind": self._open_kind(), "missing": True, "confirmed": source})
-
-    def _open_kind(self) -> str:
-        return "category" if self.kind == "boolean" else self.kind
+            kind = "category" if self.values else self.kind
+            return column_from_fields(self.name, {"kind": kind, "missing": True, "confirmed": source})
 
     def _fields(self) -> dict[str, Any]:
-        if self.kind == "drop" or looks_like_names(self.name):
+        if self.why or looks_like_names(self.name):
             return {"kind": "drop", "reason": self.why or "names of persons"}
         if self.values:
             return {"kind": "category", "categories": [*dict.fromkeys(self.values)], "missing": self.missing}
-        if self.kind in ("category", "boolean"):
-            return {"kind": self.kind, "missing": self.missing}
-        ends = {k: v for k, v in (("lower", self.lower), ("upper", self.upper)) if v is not None}
-        form = {} if self.format is None else {"format": self.format}
-        return {"kind": self.kind, **ends, **self._bins(), **form, "missing": self.missing}
-
-    def _bins(self) -> dict[str, int]:
-        if self.lower is None or self.upper is None or self.kind in ("date", "datetime", "time", "duration"):
-            return {"bins": BINS}
-        few = self.kind == "integer" and self.upper - self.lower < MOST_CODES
-        return {} if few else {"bins": BINS}
+        whole = isinstance(self.lower, int) and isinstance(self.upper, int)
+        bins = None if whole and self.upper - self.lower < MOST_CODES else BINS
+        said = {"lower": self.lower, "upper": self.upper, "bins": bins, "format": self.format}
+        known = KINDS[self.kind].fields
+        return {
+            "kind": self.kind,
+            **{name: value for name, value in said.items() if value is not None and name in known},
+            "missing": self.missing,
+        }
 
 
-def number(text: object) -> Any:
+def number(text: object) -> float | None:
     """The number that a document gives as a bound; nothing if it is none."""
     if isinstance(text, bool) or text is None:
         return None
@@ -67,15 +63,13 @@ def number(text: object) -> Any:
         value = float(str(text))
     except ValueError:
         return None
-    if value != value or abs(value) == float("inf"):
-        return None
-    return int(value) if value.is_integer() else value
+    return value if abs(value) < float("inf") else None
 
 
 def whole(text: object) -> int | None:
     """The same for columns of whole numbers."""
     value = number(text)
-    return value if isinstance(value, int) else None
+    return int(value) if value is not None and value.is_integer() else None
 
 
 def day(text: object) -> Any:
