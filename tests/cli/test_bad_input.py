@@ -40,8 +40,9 @@ def released(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
 FILES = {
     "empty file": (b"", "empty"),
     "ragged rows": (b"id,sex,age,seen\nCANARY,F,3,\nCANARY,F\nCANARY,F,3,,,,\n", "patients.csv"),
-    "duplicate headers": (b"id,sex,sex,seen\nCANARY,F,F,\n", "same name"),
-    "utf-16": ("id,sex,age,seen\nCANARY,F,3,\n".encode("utf-16"), "UTF"),
+    "duplicate headers": (b"id,sex,age,seen,sex\nCANARY,F,3,,F\n", "'sex_2' that the schema does not declare"),
+    "utf-16 without its mark": ("id,sex,age,seen\nCANARY,F,3,\n".encode("utf-16-le"), "UTF"),
+    "utf-16 cut short": ("id,sex,age,seen\nCANARY,F,3,\n".encode("utf-16")[:-1], "damaged"),
     "latin-1": ("id,sex,age,seen\nCANARY,F\xe9,3,\n".encode("latin-1"), "UTF"),
     "nul bytes": (b"id,sex,age,seen\nCANARY,F\x00,3,\n", "NUL"),
     "other columns": (b"id,gender,age,seen\nCANARY,F,3,\n", "sex"),

@@ -167,6 +167,8 @@ def is_utf8(head: bytes, encoding: str | None) -> bool:
 
 
 def _header_text(head: bytes, encoding: str | None) -> str | None:
+    if head.startswith(UTF16):  # it may end in the middle of a character
+        return codecs.getincrementaldecoder("utf-16")("replace").decode(head)
     for text in (head, head.splitlines()[0] + b"\n"):  # bad bytes may lie in the records: DuckDB can say in which line
         with suppress(UnicodeDecodeError):
             plain = text if is_utf8(head, encoding) else b"".join(as_utf8([text], encoding))
