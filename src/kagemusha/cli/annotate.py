@@ -147,6 +147,7 @@ def _serve(store: Any, folder: Path, port: int) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", port))
+            listening.listen()  # whoever opens the link before the page is ready waits for it
         except OSError:
             raise UsageError(f"--port {port} is in use; choose another, or 0 for a free one") from None
         port = listening.getsockname()[1]
