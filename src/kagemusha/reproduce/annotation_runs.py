@@ -172,7 +172,12 @@ def experiment_2(parts: Split, name: str, epsilon: float, run: int, settings: Se
         **arm.choices,
     )
     heard(0, desk.answers())
-    fit(loop.at(desk, trained=trainer), CodesSource(parts.schema, parts.codes[0].T), Budget(epsilon, DELTA), simulation=run)
+    fit(
+        loop.at(desk, trained=trainer),
+        CodesSource(parts.schema, parts.codes[0].T),
+        Budget(epsilon, DELTA),
+        simulation=run,
+    )
     return Curve(2, name, epsilon, run, list(heard.seen), list(heard.seen.values()), time.process_time() - begin)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.extras import need
-from kagemusha.reproduce.tables import table
+from kagemusha.reproduce.tables import markdown_table
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot tell"
 VERDICTS = (HOLDS, FAILS, OPEN)
@@ -183,7 +183,7 @@ def claim_table(claims: Sequence[Claim]) -> str:
     for c in claims:
         difference = "exact" if c.difference is None and c.verdict != OPEN else str(c.difference or "–")
         rows.append([c.where, c.text, c.found, difference, f"**{c.verdict}**" if c.verdict == FAILS else c.verdict])
-    return table(["where", "claim", "found", "difference judged (95 %)", "verdict"], rows)
+    return markdown_table(["where", "claim", "found", "difference judged (95 %)", "verdict"], rows)
 
 
 def to_json(claims: Sequence[Claim]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from kagemusha.errors import DataError
 from kagemusha.files import write_whole
 from kagemusha.reproduce.claims import VERDICTS, Claim, claim_table, counted, from_json, to_json
-from kagemusha.reproduce.tables import table
+from kagemusha.reproduce.tables import markdown_table
 from kagemusha.version import __version__
 
 PAGE, CLAIMS, STAMP = "report.md", "claims.json", "stamp.json"
@@ -115,7 +115,7 @@ def papers_table(results: Path) -> str:
         current = "Older than" not in code_sentence(stamps, codes_of(paper.folder))
         link = f"[{paper.about}](results/{paper.folder}/{PAGE})"
         rows.append([link, *(str(words[word]) for word in VERDICTS), "today's" if current else "in part older"])
-    return table(["paper", "claims that hold", "do not", "runs cannot tell", "code"], rows)
+    return markdown_table(["paper", "claims that hold", "do not", "runs cannot tell", "code"], rows)
 
 
 def with_papers(readme: str, results: Path) -> str:

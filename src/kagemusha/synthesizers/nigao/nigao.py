@@ -29,6 +29,7 @@ from kagemusha.synthesizers.nigao.cells import MOST_CLASSES, candidates, choose_
 from kagemusha.synthesizers.nigao.estimates import MEANS
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
 from kagemusha.synthesizers.nigao.phases import CENTRE, LENGTHS, MEAN_QUANTILE, SCATTER, Purse, likeness, mean_record
+from kagemusha.synthesizers.nigao.plain import is_small, plain_likeness
 from kagemusha.synthesizers.nigao.scales import scaled
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -87,7 +88,12 @@ class Nigao(Synthesizer):
         cells = choose_cells(curator, around, options, mean.rows, purse, progress)
         around = replace(around, cells=cells_of(domain, cells))
         inside = part(progress, 0.0, 1.0 if alone else 0.6)
-        found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside)
+        small = self.directions is None and is_small(around.raw_width, around.classes, mean.rows, purse.rho)
+        found = (
+            plain_likeness(curator, around, mean, purse, progress=inside)
+            if small
+            else likeness(curator, around, mean, purse, directions=self.directions, progress=inside)
+        )
         generator = ClassGenerator(
             domain,
             mean.rows,
