@@ -20,9 +20,18 @@ QUICK_EPSILONS = (0.1, 5.0)
 """Without those at which a run takes ten seconds."""
 
 
-def reproduce(out: Path, *, quick: bool = False, progress: Progress = lambda *_: None) -> Report:
-    """Make every run, write them down, then the page and its figures; a stopped run goes on where it was."""
+def reproduce(
+    out: Path, *, quick: bool = False, only_page: bool = False, progress: Progress = lambda *_: None
+) -> Report:
+    """Make every run, write them down, then the page and its figures; a stopped run goes on where it was.
+
+    `only_page` makes no run: the page of what is stored.
+    """
     out.mkdir(parents=True, exist_ok=True)
+    if only_page:
+        report = Report.read(out)
+        write(report, out)
+        return report
     repeat, large = (2, 1) if quick else (SEEDS, LARGE_SEEDS)
     tables = {name: {kind: load(name, domain=kind) for kind in ("seen", "table 1")} for name in ("adult", "bank")}
     results = all_runs(
@@ -73,4 +82,4 @@ def write(report: Report, out: Path) -> None:
 
 def codes() -> dict[str, str]:
     """Today's digests of the code behind the runs of each method and behind the look inside runs."""
-    return {**aim_runs.codes(), "steps": aim_steps.code()}
+    return {**aim_runs.code_digests(), "steps": aim_steps.code()}

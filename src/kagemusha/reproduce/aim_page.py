@@ -17,7 +17,7 @@ from kagemusha.reproduce.claims import Claim, claim_table, counted, standard_err
 from kagemusha.reproduce.pages import write_page
 from kagemusha.reproduce.tables import markdown_table
 
-RUNS, STEPS = "runs.jsonl", "steps.json"
+RUNS, STEPS, REPEATS = "runs.jsonl", "steps.json", "repeats.json"
 CAPTIONS = {
     "figure-1.svg": "Figures 1 and 2: 1-, 2- and 3-way error of each method, mean and standard deviation of its runs.",
     "figure-2.svg": "The same for Bank.",
@@ -72,7 +72,7 @@ class Report:
 
     def write(self, out: Path) -> str:
         """The page."""
-        return write_page(out, "aim", self.claims, self.stamps, _about(self), _parts(self))
+        return write_page(out, "aim", self.claims, self.stamps, _about(self, out), _parts(self))
 
 
 def _parts(report: Report) -> Sequence[str]:
@@ -106,7 +106,7 @@ def _parts(report: Report) -> Sequence[str]:
     ]
 
 
-def _about(report: Report) -> str:
+def _about(report: Report, out: Path) -> str:
     seeds = len({r.seed for r in report.results if r.epsilon == 1})
     cpu = sum(r.seconds for r in report.results) / 60
     return (

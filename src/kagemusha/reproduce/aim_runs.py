@@ -173,7 +173,7 @@ def run_one(
         paces(model),
         round(seconds, 3),
         __version__,
-        codes()[arm.method],
+        code_digests()[arm.method],
         settings_of(arm, chosen),
     )
 
@@ -218,7 +218,7 @@ def all_runs(
     `tables` are, by name, the tables of each domain (`Arm.domain`).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    now = codes()
+    now = code_digests()
     done = {r.key: r for r in read_runs(path) if r.code == now[BY_NAME[r.arm].method]}
     wanted: list[Result] = []
     sources = {(name, kind): source_of(t) for name, kinds in tables.items() for kind, t in kinds.items()}
@@ -256,6 +256,6 @@ def read_runs(path: Path) -> list[Result]:
     return found
 
 
-def codes() -> dict[str, str]:
+def code_digests() -> dict[str, str]:
     """Today's digest of the code behind each method."""
     return {method: code_of(__name__, PLACES[method]) for method in sorted({arm.method for arm in ARMS})}

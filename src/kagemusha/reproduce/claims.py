@@ -120,6 +120,8 @@ class Claim:
     """None for what is exact, and for a claim of several parts."""
     ours: bool = False
     """Whether it is about what we add to the paper."""
+    parts: int = 0
+    """How many differences were judged, where it is more than one."""
 
     @property
     def holds(self) -> bool:
@@ -163,7 +165,7 @@ def every(where: str, text: str, parts: Sequence[Claim], found: str = "", *, our
     """
     words = Counter(part.verdict for part in parts)
     verdict = FAILS if words[FAILS] else OPEN if words[OPEN] or not parts else HOLDS
-    return Claim(where, text, found or counted(parts), verdict, None, ours)
+    return Claim(where, text, found or counted(parts), verdict, None, ours, len(parts))
 
 
 def level_of_each(parts: int) -> float:
@@ -181,7 +183,8 @@ def claim_table(claims: Sequence[Claim]) -> str:
     """Every claim on a line."""
     rows = []
     for c in claims:
-        difference = "exact" if c.difference is None and c.verdict != OPEN else str(c.difference or "–")
+        several = f"{c.parts} parts" if c.parts else "exact" if c.verdict != OPEN else "–"
+        difference = several if c.difference is None else str(c.difference)
         rows.append([c.where, c.text, c.found, difference, f"**{c.verdict}**" if c.verdict == FAILS else c.verdict])
     return markdown_table(["where", "claim", "found", "difference judged (95 %)", "verdict"], rows)
 

@@ -22,6 +22,7 @@ from kagemusha.version import __version__
 
 PAGE, CLAIMS, STAMP = "report.md", "claims.json", "stamp.json"
 BEGIN, END = "<!-- code -->", "<!-- /code -->"
+PLACE = "https://github.com/kagemusha-project/kagemusha/blob/main"
 PAPERS_BEGIN, PAPERS_END = "<!-- papers -->", "<!-- /papers -->"
 
 Stamps = Mapping[str, Sequence[str]]
@@ -113,7 +114,7 @@ def papers_table(results: Path) -> str:
         words = Counter(c.verdict for c in from_json(path.read_text(encoding="utf-8")) if not c.ours)
         stamps = json.loads((path.parent / STAMP).read_text(encoding="utf-8"))
         current = "Older than" not in code_sentence(stamps, codes_of(paper.folder))
-        link = f"[{paper.about}](results/{paper.folder}/{PAGE})"
+        link = f"[{paper.about}]({PLACE}/results/{paper.folder}/{PAGE})"
         rows.append([link, *(str(words[word]) for word in VERDICTS), "today's" if current else "in part older"])
     return markdown_table(["paper", "claims that hold", "do not", "runs cannot tell", "code"], rows)
 

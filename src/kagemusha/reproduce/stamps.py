@@ -58,7 +58,7 @@ def behind(modules: Iterable[str], without: Iterable[str] = ()) -> list[str]:
         if name in found or _path(name) is None or any(f"{name}.".startswith(f"{other}.") for other in left_out):
             continue
         found.add(name)
-        waiting += [other for other in _imports(name) if other.split(".")[1:2] and other.split(".")[1] in ROOMS]
+        waiting += [other for other in _imports_of(name) if other.split(".")[1:2] and other.split(".")[1] in ROOMS]
     return sorted(found)
 
 
@@ -72,6 +72,11 @@ def _source(name: str) -> str:
     path = _path(name)
     assert path is not None
     return path.read_text(encoding="utf-8")
+
+
+@cache
+def _imports_of(name: str) -> tuple[str, ...]:
+    return tuple(_imports(name))
 
 
 def _imports(name: str) -> Iterator[str]:
