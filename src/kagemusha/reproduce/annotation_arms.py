@@ -130,7 +130,7 @@ def _logits(state: Any, layers: Sequence[Any], kept: Sequence[FloatArray]) -> In
         state = state[:, stay] @ matrix[stay] + shift
         if matrix is not layers[-1][0]:
             state = np.maximum(state, 0)
-    return np.rint(np.clip(state, -64, 64) * 256).astype(np.int64)
+    return np.rint(np.clip(state, -64, 64) * 256).astype(np.int64)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

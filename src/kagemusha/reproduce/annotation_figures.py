@@ -35,10 +35,10 @@ def draw(runs: Runs, out: Path) -> None:
             if not curves:
                 continue
             marks = curves[0].marks
-            values = np.array([[c.accuracy[c.marks.index(m)] for m in marks] for c in curves])
-            error = values.std(axis=0) / np.sqrt(len(values))
-            (line,) = panel.plot(marks, values.mean(axis=0), label=arm)
-            low, high = values.mean(axis=0) - error, values.mean(axis=0) + error
+            seen = np.array([[c.accuracy[c.marks.index(m)] for m in marks] for c in curves])
+            error = seen.std(axis=0) / np.sqrt(len(seen))
+            (line,) = panel.plot(marks, seen.mean(axis=0), label=arm)
+            low, high = seen.mean(axis=0) - error, seen.mean(axis=0) + error
             panel.fill_between(marks, low, high, alpha=0.15, color=line.get_color())
         panel.set(title=f"ε = {epsilon:g}", xlabel="labels")
         panel.grid(alpha=0.3)

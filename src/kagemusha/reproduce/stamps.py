@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import kagemusha
-
 ROOMS = (
     "annotation",
     "attacks",
@@ -32,7 +30,7 @@ ROOMS = (
 )
 """Rooms whose code decides how a simulated run comes out."""
 
-_TOP = Path(kagemusha.__file__).parent
+_TOP = Path(__file__).parents[1]
 
 
 def code_of(*modules: str, without: Iterable[str] = ()) -> str:
