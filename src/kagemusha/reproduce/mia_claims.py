@@ -103,7 +103,7 @@ class Judged:
         mine = self._all(space, "neighbour")
         for other in INFERENCES[:2]:
             theirs = self._all(space, other)
-            if not mine or len(mine) != len(theirs):
+            if len(mine) < 2 * len(TARGETS) or len(mine) != len(theirs):
                 return untried("claim 2", text, "not all cells were played")
             gaps = [_gap(a, b) for a, b in zip(mine, theirs, strict=True)]
             parts.append(larger("", other, "", _mean(gaps)))
@@ -112,7 +112,8 @@ class Judged:
         return every("claim 2", text, parts, ", ".join(words) + self._without(space))
 
     def _all(self, space: str, inference: str) -> list[PlayedCell]:
-        return [c for n in GRID for t in TARGETS if (c := self.cell(n, t, space, inference))]
+        found = [[c for t in TARGETS if (c := self.cell(n, t, space, inference))] for n in GRID]
+        return [c for cells in found if len(cells) == len(TARGETS) for c in cells]
 
     def _without(self, space: str) -> str:
         return "" if self.cell("ctgan", "random", space, "neighbour") else "; CTGAN was not played here"
