@@ -158,7 +158,9 @@ def nearest_class(schema: Schema, codes: np.ndarray, simulation: int = 0) -> flo
     model = fit(create("nigao", target="kind"), CodesSource(schema, codes.T), Budget(1.0, 1e-5), simulation=simulation)
     drawn = model.sample_codes(3000, rng=np.random.default_rng(0))
     classes = range(codes[:, -1].max() + 1)
-    means = np.array([drawn[drawn[:, -1] == c, :-1].mean(axis=0) if (drawn[:, -1] == c).any() else -99 for c in classes])
+    means = np.array(
+        [drawn[drawn[:, -1] == c, :-1].mean(axis=0) if (drawn[:, -1] == c).any() else -99 for c in classes]
+    )
     apart = ((codes[:, None, :-1] - means) ** 2).sum(axis=2)
     return float((apart.argmin(axis=1) == codes[:, -1]).mean())
 

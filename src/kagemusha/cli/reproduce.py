@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="The papers' tables and figures, the printed numbers next to ours.")
 
 Quick = Annotated[bool, typer.Option("--quick", help="A few minutes instead of the paper's own repetitions.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for tables and figures: results/PAPER, or results/PAPER-quick.", show_default=False
+    ),
+]
 PageOnly = Annotated[bool, typer.Option("--page", help="Run nothing: write the page of what is stored.")]
 COLOURS = {"holds": "green", "does not hold": "red"}
+
+
+def _folder(out: Path | None, paper: str, quick: bool) -> Path:
+    """A quick run has a folder of its own: it would take the place of what took hours."""
+    return out or Path("results") / (f"{paper}-quick" if quick else paper)
 
 
 def _show(claims: Sequence[Claim], out: Path) -> None:
@@ -30,21 +41,22 @@ def _show(claims: Sequence[Claim], out: Path) -> None:
 
 @app.command("gaussian-rdp")
 def gaussian_rdp(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/gaussian-rdp"),
+    out: Out = None,
     quick: Quick = False,
 ) -> None:
     """Rényi DP of generation randomness: Tables 1 and 2, Figure 2, and what we add. Needs no data."""
     from kagemusha.reproduce.gaussian_rdp import reproduce
 
-    report = reproduce(out, quick)
-    _show(report.claims, out)
+    where = _folder(out, "gaussian-rdp", quick)
+    report = reproduce(where, quick)
+    _show(report.claims, where)
     if not report.passed:
         raise typer.Exit(1)
 
 
 @app.command()
 def mia(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/mia"),
+    out: Out = None,
     quick: Quick = False,
     full: Annotated[
         bool, typer.Option("--full", help="The paper's own repetitions and hundreds of trainings: many hours.")
@@ -66,10 +78,11 @@ def mia(
         raise UsageError("give --quick or --full, not both")
     if ctgan_epochs < 0:
         raise UsageError(f"--ctgan-epochs must be at least 0, got {ctgan_epochs}")
+    where = _folder(out, "mia", quick)
     names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     with progress_bar() as progress:
         report = reproduce(
-            out,
+            where,
             quick=quick,
             full=full,
             epochs=ctgan_epochs,
@@ -78,12 +91,12 @@ def mia(
             only_page=page,
             progress=progress,
         )
-    _show(report.judged.claims(), out)
+    _show(report.judged.claims(), where)
 
 
 @app.command()
 def aim(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/aim"),
+    out: Out = None,
     quick: Quick = False,
     page: PageOnly = False,
 ) -> None:
@@ -94,14 +107,15 @@ def aim(
     """
     from kagemusha.reproduce.aim import reproduce
 
+    where = _folder(out, "aim", quick)
     with progress_bar() as progress:
-        report = reproduce(out, quick=quick, only_page=page, progress=progress)
-    _show(report.claims, out)
+        report = reproduce(where, quick=quick, only_page=page, progress=progress)
+    _show(report.claims, where)
 
 
 @app.command()
 def p3gm(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/p3gm"),
+    out: Out = None,
     quick: Quick = False,
     full: Annotated[bool, typer.Option("--full", help="Three runs of each fold, as many doubles; takes days.")] = False,
     credit: Annotated[
@@ -120,15 +134,16 @@ def p3gm(
 
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
+    where = _folder(out, "p3gm", quick)
     size = "quick" if quick else "full" if full else "committed"
     with progress_bar() as progress:
-        report = reproduce(out, size=size, credit=credit, only_page=page, progress=progress)
-    _show(report.claims(report.data), out)
+        report = reproduce(where, size=size, credit=credit, only_page=page, progress=progress)
+    _show(report.claims(report.data), where)
 
 
 @app.command()
 def annotation(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/annotation"),
+    out: Out = None,
     quick: Quick = False,
     runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 20,
     page: PageOnly = False,
@@ -141,9 +156,10 @@ def annotation(
 
     if runs < 1:
         raise UsageError(f"--runs must be at least 1, got {runs}")
+    where = _folder(out, "annotation", quick)
     with progress_bar() as progress:
-        report = reproduce(out, quick=quick, runs=runs, only_page=page, progress=progress)
-    _show(report.claims(), out)
+        report = reproduce(where, quick=quick, runs=runs, only_page=page, progress=progress)
+    _show(report.claims(), where)
 
 
 @app.command()
