@@ -57,7 +57,7 @@ def test_everything_is_written_and_a_second_run_takes_what_is_there(
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all((tmp_path / name).exists() for name in re.findall(r"\]\((\S+\.svg)\)", page))
     first = (tmp_path / "cells.csv").read_bytes()
-    kept = {p: p.stat().st_mtime_ns for p in tmp_path.glob("plays-quick/*/units/*.npz")}
+    kept = {p: p.stat().st_mtime_ns for p in tmp_path.glob("plays-quick/*/*/units/*.npz")}
     mia.reproduce(tmp_path, quick=True, epochs=1, data=small())
     assert (tmp_path / "cells.csv").read_bytes() == first
     assert all(p.stat().st_mtime_ns == at for p, at in kept.items())

@@ -132,8 +132,12 @@ def _games(hall: Hall, data: Adult, sizes: Sizes, only: Sequence[str], progress:
 
 
 def _play(hall: Hall, plan: _Plan, progress: Progress) -> Play:
+    folder = hall.folder
+
     def run() -> tuple[Game, Mapping[str, Numbers], list[PlayedCell]]:
         hall.progress = progress
+        # plays of other code are never taken over
+        hall.folder = folder and folder / code_behind(plan.maker)
         return hall.play(plan.name, plan.maker, plan.who, plan.how, plan.where, plan.rules)
 
     return run
