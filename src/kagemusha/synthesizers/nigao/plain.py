@@ -19,13 +19,17 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.features import STEPS, Features
 from kagemusha.synthesizers.nigao import estimates
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
-from kagemusha.synthesizers.nigao.phases import LENGTHS, MEAN_QUANTILE, Likeness, MeanRecord, Purse
+from kagemusha.synthesizers.nigao.phases import LENGTHS, MEAN_QUANTILE, ClassMeans, Likeness, MeanRecord, Purse
 
 DROWNED = 0.1
-"""From this noise on (that of class means at their least share, in a record's squared length) nothing else is asked."""
+"""From this noise on (that of class means at their least share, in a record's squared length) nothing else is asked,
+if classes lie apart at all."""
 
-ALONE = 0.85
-"""Share of what is left for class means; squares get the rest."""
+SEEN = 0.25
+"""Classes lie apart if so much of their noisy distance from the mean is no noise; else directions tell more of them."""
+
+ALONE = 0.75
+"""Share of what is left for class means once more; squares get the rest."""
 
 COUNT = LATTICE // 3
 """A record's count beside its vector: classes are small here, and a wrong size moves the mean."""
@@ -37,22 +41,26 @@ def is_small(width: int, classes: int, rows: float, cost: float) -> bool:
 
 
 def plain_likeness(
-    curator: Curator, around: Vectors, mean: MeanRecord, purse: Purse, *, progress: Progress
-) -> Likeness:
-    """Class means and each feature's spread; no direction is more than its features."""
-    progress("class means", 0.15)
+    curator: Curator, around: Vectors, mean: MeanRecord, purse: Purse, progress: Progress, first: ClassMeans
+) -> Likeness | None:
+    """Class means and each feature's spread; None where the first look at the means saw nothing but noise."""
+    sizes = estimates.class_sizes(first.counts, mean.rows)
+    _, apart = estimates.class_means(mean.centre, mean.noise, first.sums, sizes, first.noise)
+    lengths = (apart**2).sum(axis=1) * sizes
+    if 1 - apart.shape[1] * float((first.noise**2 / sizes).sum()) / max(float(lengths.sum()), 1e-300) < SEEN:
+        return None
+    progress("class means once more", 0.4)
     squares, lengths_cost = squares_of(around), purse.take(LENGTHS)
-    by_class = ClassSums(around, "class sizes and sums", COUNT)
+    by_class = ClassSums(around, "class sizes and sums once more", COUNT)
     answer = curator.answer([by_class], purse.rest(ALONE))[0]
-    counts, sums = by_class.split(answer)
-    noise = answer.sigma * float(around.radius[0]) / LATTICE
-    sizes = estimates.class_sizes(counts, mean.rows)
-    centre, apart = estimates.class_means(mean.centre, mean.noise, sums, sizes, noise)
-    apart = estimates.without_noise(apart, noise / sizes)
+    found = first.with_more(*by_class.split(answer), answer.sigma * float(around.radius[0]) / LATTICE, COUNT)
+    sizes = estimates.class_sizes(found.counts, mean.rows)
+    centre, apart = estimates.class_means(mean.centre, mean.noise, found.sums, sizes, found.noise)
+    apart = estimates.without_noise(apart, found.noise / sizes)
 
-    progress("spread of features", 0.6)
-    lengths = look_at_lengths(curator, squares, MEAN_QUANTILE, lengths_cost, together=True)
-    squares = replace(squares, radius=lengths.radius)
+    progress("spread of features", 0.7)
+    lengths_found = look_at_lengths(curator, squares, MEAN_QUANTILE, lengths_cost, together=True)
+    squares = replace(squares, radius=lengths_found.radius)
     query = ClassSums(squares, "squares of features", 1)
     answer = curator.answer([query], purse.rest())[0]
     _, sums = query.split(answer)
