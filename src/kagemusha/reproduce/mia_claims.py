@@ -57,8 +57,18 @@ class Judged:
         return next((c for g in games if (c := self.cells.get(g, target, space, inference))), None)
 
     def in_space(self, space: str) -> list[Claim]:
-        """Claims 1 to 5 in one space, each with CTGAN where it was played there."""
-        return [self._outliers(space), self._neighbour(space), self._orig(space), self._syn(space), self._own(space)]
+        """Claims 1 to 5 in one space, part by part."""
+        return [
+            *(self._outliers(name, space) for name in GRID),
+            self._neighbour(space),
+            self._rising(space),
+            self._at_chance("claim 3, BN", "mvl-orig works on STAT only: ≈ .5 on BN", "bayes-net", "mvl-orig", space),
+            self._at_chance("claim 4, STAT", "mvl-syn ≈ .5 on STAT", "stat", "mvl-syn", space),
+            self._at_chance("claim 4, BN", "mvl-syn ≈ .5 on BN", "bayes-net", "mvl-syn", space),
+            self._deep(space),
+            self._at_chance("claim 5, STAT", "neighbour ≈ .5 on STAT", "stat", "neighbour", space),
+            *(self._above(name, target, space) for name in GRID[1:] for target in TARGETS[1:]),
+        ]
 
     def best_space(self) -> str:
         """The space in which most of claims 1 to 5 hold; first come, first named."""
@@ -78,20 +88,14 @@ class Judged:
             *self._ordinary(),
         ]
 
-    def _outliers(self, space: str) -> Claim:
-        parts = []
-        words = []
-        for name in GRID:
-            found = {t: self._strongest(name, t, space) for t in TARGETS}
-            if not all(found.values()):
-                parts.append(untried("", name, "not played"))
-                words.append(f"{name}: not played here")
-                continue
-            random, *others = (found[t] for t in TARGETS)
-            words.append(f"{name} " + " / ".join(f"{found[t].accuracy.value:.3f}" for t in TARGETS))  # type: ignore[union-attr]
-            parts += [larger("", name, "", _gap(one, random)) for one in others]
-        text = f"selective and adaptive beat random (best inference; {space})"
-        return every("claim 1", text, parts, "; ".join(words))
+    def _outliers(self, name: str, space: str) -> Claim:
+        where, text = f"claim 1, {name}", f"selective and adaptive beat random on {name} (best inference; {space})"
+        found = [self._strongest(name, t, space) for t in TARGETS]
+        if not all(found):
+            return untried(where, text, "not played in this space")
+        random, *others = found
+        parts = [larger("", "", "", _gap(one, random)) for one in others]
+        return every(where, text, parts, " / ".join(map(_short, found)))
 
     def _strongest(self, name: str, target: str, space: str) -> PlayedCell | None:
         found = [c for i in INFERENCES if (c := self.cell(name, target, space, i))]
@@ -118,50 +122,38 @@ class Judged:
     def _without(self, space: str) -> str:
         return "" if self.cell("ctgan", "random", space, "neighbour") else "; CTGAN was not played here"
 
-    def _orig(self, space: str) -> Claim:
-        text = f"mvl-orig works on STAT only, random < selective < adaptive ({space})"
-        stat, net = ([self.cell(n, t, space, "mvl-orig") for t in TARGETS] for n in ("stat", "bayes-net"))
-        if None in stat or None in net:
-            return untried("claim 3", text, "not played")
-        rising = [larger("", "", "", _gap(b, a)) for a, b in pairwise(stat)]
-        chance = [_chance(one) for one in net]
-        words = "STAT " + ", ".join(_short(c) for c in stat) + "; BN " + ", ".join(_short(c) for c in net)
-        return every("claim 3", text, [*rising, *chance], words)
-
-    def _syn(self, space: str) -> Claim:
-        text = f"mvl-syn ≈ .5 (within {CHANCE:g}) but for CTGAN ({space})"
-        cells = [self.cell(n, t, space, "mvl-syn") for n in GRID[:2] for t in TARGETS]
-        if None in cells:
-            return untried("claim 4", text, "not played")
-        parts = [_chance(one) for one in cells]
-        words = "STAT, BN " + ", ".join(_short(c) for c in cells)
-        deep = [c for t in TARGETS if (c := self.cell("ctgan", t, space, "mvl-syn"))]
-        if deep:
-            above = [larger("", "", "", of_measured(c.accuracy, c.n), margin=0.5) for c in deep]
-            parts.append(max(above, key=lambda c: c.verdict == HOLDS))
-            words += "; CTGAN " + ", ".join(f"{c.accuracy} (n = {c.n})" for c in deep)
-        else:
-            parts.append(untried("", "", ""))
-        return every("claim 4", text, parts, words + self._without(space))
-
-    def _own(self, space: str) -> Claim:
-        text = f"neighbour: STAT ≈ .5, BN and CTGAN above their mvl, CTGAN selective highest ({space})"
-        stat = [self.cell("stat", t, space, "neighbour") for t in TARGETS]
+    def _rising(self, space: str) -> Claim:
+        text = f"mvl-orig works on STAT, random < selective < adaptive ({space})"
+        stat = [self.cell("stat", t, space, "mvl-orig") for t in TARGETS]
         if None in stat:
-            return untried("claim 5", text, "not played")
-        parts = [_chance(one) for one in stat]
-        words = ["STAT " + ", ".join(_short(c) for c in stat)]
-        for name in GRID[1:]:
-            for target in TARGETS[1:]:
-                mine = self.cell(name, target, space, "neighbour")
-                rivals = [c for i in INFERENCES[:2] if (c := self.cell(name, target, space, i))]
-                if mine is None or not rivals:
-                    parts.append(untried("", "", ""))
-                    continue
-                rival = max(rivals, key=lambda c: c.accuracy.value)
-                parts.append(larger("", "", "", _gap(mine, rival)))
-                words.append(f"{name} {target} {_short(mine)} against {_short(rival)}")
-        return every("claim 5", text, parts, "; ".join(words) + self._without(space))
+            return untried("claim 3, STAT", text, "not played in this space")
+        rising = [larger("", "", "", _gap(b, a)) for a, b in pairwise(stat)]
+        return every("claim 3, STAT", text, rising, " / ".join(map(_short, stat)))
+
+    def _at_chance(self, where: str, text: str, name: str, inference: str, space: str) -> Claim:
+        text = f"{text} (within {CHANCE:g}, all three targets; {space})"
+        cells = [self.cell(name, t, space, inference) for t in TARGETS]
+        if None in cells:
+            return untried(where, text, "not played in this space")
+        return every(where, text, [_chance(one) for one in cells], " / ".join(map(_short, cells)))
+
+    def _deep(self, space: str) -> Claim:
+        text = f"mvl-syn works on CTGAN ({space})"
+        deep = [c for t in TARGETS if (c := self.cell("ctgan", t, space, "mvl-syn"))]
+        if not deep:
+            return untried("claim 4, CTGAN", text, "not played in this space")
+        best = max(deep, key=lambda c: c.accuracy.low)
+        words = "; ".join(str(c.accuracy) for c in deep) + f"; {best.n} trainings"
+        return larger("claim 4, CTGAN", text, words, of_measured(best.accuracy, best.n), margin=0.5)
+
+    def _above(self, name: str, target: str, space: str) -> Claim:
+        where, text = f"claim 5, {name}", f"neighbour is above its mvl on {name}, {target} ({space})"
+        mine = self.cell(name, target, space, "neighbour")
+        rivals = [c for i in INFERENCES[:2] if (c := self.cell(name, target, space, i))]
+        if mine is None or not rivals:
+            return untried(where, text, "not played in this space")
+        rival = max(rivals, key=lambda c: c.accuracy.value)
+        return larger(where, text, f"{_short(mine)} against {_short(rival)}", _gap(mine, rival))
 
     def _resembling(self) -> Claim:
         text = "BN and CTGAN make rows that resemble outliers (distance to the ten nearest doubles)"

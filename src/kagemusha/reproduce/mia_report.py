@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kagemusha.reproduce import mia_paper as paper
-from kagemusha.reproduce.claims import VERDICTS
+from kagemusha.reproduce.claims import VERDICTS, Claim
 from kagemusha.reproduce.mia_cells import Cells, PlayedCell
 from kagemusha.reproduce.mia_claims import GRID, Judged
 from kagemusha.reproduce.mia_games import CLASSIFIERS, CODES, METHODS, ONEHOT, SPACES
@@ -97,7 +97,7 @@ class Report:
             "## What was played",
             self._played(),
             "## Claims 1 to 5, space by space",
-            "How many of the five hold in each space, judged by that space alone.",
+            "Each space judged by itself: yes, no, or ? where the runs cannot tell or nothing was played.",
             self._by_space(),
             "## Figure 3: accuracy of the three inferences",
             *(f"![{name}]({name})" for name in figures),
@@ -133,10 +133,14 @@ class Report:
 
     def _by_space(self) -> str:
         rows = []
+        marks = {VERDICTS[0]: "yes", VERDICTS[1]: "no", VERDICTS[2]: "?"}
+        claims: list[Claim] = []
         for space in self.judged.spaces():
-            words = [c.verdict for c in self.judged.in_space(space)]
-            rows.append([space, *words, *(str(words.count(v)) for v in VERDICTS)])
-        return markdown_table(["space", *(f"claim {i}" for i in range(1, 6)), *VERDICTS], rows)
+            claims = self.judged.in_space(space)
+            words = [c.verdict for c in claims]
+            rows.append([space, *(marks[w] for w in words), *(str(words.count(v)) for v in VERDICTS[:2])])
+        names = [c.where.removeprefix("claim ") for c in claims]
+        return markdown_table(["space", *names, "hold", "do not"], rows)
 
     def _grid(self) -> str:
         rows = []
