@@ -25,7 +25,7 @@ DROWNED = 0.1
 """From this noise on (that of class means at their least share, in a record's squared length) nothing else is asked,
 if classes lie apart at all."""
 
-SEEN = 0.25
+SEEN = 0.05
 """Classes lie apart if so much of their noisy distance from the mean is no noise; else directions tell more of them."""
 
 ALONE = 0.75
