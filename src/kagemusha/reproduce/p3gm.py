@@ -15,7 +15,17 @@ from kagemusha.reproduce.p3gm_accounting import figure_5
 from kagemusha.reproduce.p3gm_convergence import curves
 from kagemusha.reproduce.p3gm_data import load
 from kagemusha.reproduce.p3gm_page import Report
-from kagemusha.reproduce.p3gm_runs import COMMITTED, FULL, METHODS, QUICK, Result, Settings, all_runs, code_behind
+from kagemusha.reproduce.p3gm_runs import (
+    COMMITTED,
+    FULL,
+    METHODS,
+    PLACES,
+    QUICK,
+    Result,
+    Settings,
+    all_runs,
+    code_behind,
+)
 from kagemusha.reproduce.stamps import code_of
 
 SETTINGS = {"quick": QUICK, "committed": COMMITTED, "full": FULL}
@@ -73,7 +83,8 @@ def codes() -> dict[str, str]:
     """Today's digests of the code behind the runs of each method and behind the curves."""
     found = {method: code_behind(method) for method in METHODS}
     places = (f"kagemusha.reproduce.{name}" for name in ("p3gm_convergence", "p3gm_accounting"))
-    return {**found, "figures 3 and 4": code_of(next(places)), "figure 5": code_of(next(places))}
+    every = code_of("kagemusha.reproduce.p3gm_runs", *(f"kagemusha.synthesizers.{place}" for place in PLACES.values()))
+    return {**found, "figure 1": every, "figures 3 and 4": code_of(next(places)), "figure 5": code_of(next(places))}
 
 
 def _draw(results: Sequence[Result], settings: Settings, out: Path, credit: Path | None, progress: Progress) -> None:
@@ -81,6 +92,8 @@ def _draw(results: Sequence[Result], settings: Settings, out: Path, credit: Path
     for name in settings.pictures:
         figures.image_grid([r for r in results if r.data == name], out / f"figure-1-{name}.png")
     found: dict[str, Any] = {"code": {"figure 5": now["figure 5"]}}
+    if settings.pictures:
+        found["code"]["figure 1"] = now["figure 1"]
     panels: Mapping[str, figures.Lines] = {f"ε_p = {pca:g}": arms for pca, arms in figure_5().items()}
     figures.lines(panels, out / "figure-5.svg", x="noise of training", y="ε", logarithmic=True)
     found["figure-5"] = panels
