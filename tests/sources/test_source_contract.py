@@ -307,6 +307,28 @@ def test_two_texts_are_two_persons(kind: str, request: pytest.FixtureRequest, tm
     assert (persons == 3).all()
 
 
+def test_a_collation_of_the_database_is_not_ours(postgres: Postgres, tmp_path: Path) -> None:
+    """Compared without case, one record would decide which spelling of a label is found, and whose rows are whose."""
+    people = "INSERT INTO t SELECT i::text, 'a', 1 FROM generate_series(1, 20) AS s(i)"
+    one = ["INSERT INTO t VALUES ('A', 'A', 1)", *["INSERT INTO t VALUES ('x', 'x', 2), ('X', 'x', 3)"] * 4]
+    with duckdb.connect(str(tmp_path / "t.db")) as base:
+        base.execute("CREATE TABLE t (id text COLLATE nocase, ward text COLLATE nocase, stay integer)")
+        for statement in (*one, people):  # the record that is spelled otherwise comes first
+            base.execute(statement)
+    with psycopg.connect(postgres.url) as link:
+        link.execute("CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        link.execute("DROP TABLE IF EXISTS t")
+        link.execute("CREATE TABLE t (id text COLLATE any_case, ward text COLLATE any_case, stay integer)")
+        for statement in (*one, people):
+            link.execute(statement)
+    loose = Schema([Drop("id"), Category("ward"), BOUNDED["stay"]])
+    for where in (f"duckdb:///{tmp_path / 't.db'}", postgres.url):
+        found = open_table(where, loose, table="t").count_values("ward")
+        assert dict(zip(found.labels, found.counts.tolist(), strict=True)) == {"a": 20, "x": 8, "A": 1}
+        per_person = np.bincount(open_source(where, BOUNDED, table="t").records()[1])
+        assert sorted(per_person.tolist()) == [1] * 21 + [3, 3]
+
+
 def _by_person(source: Source) -> list[list[tuple[int, ...]]]:
     columns, persons = source.records()
     found: dict[int, list[tuple[int, ...]]] = {}

@@ -36,7 +36,7 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
         )
     if Path(data).exists():
         return Path(data).resolve().parent / NAME
-    return _fixed_part(Path(data)).resolve() / NAME
+    return _of_pattern(str(data))
 
 
 def witnesses_near(places: Iterable[object], witness: Path | None = None) -> list[Path]:
@@ -47,6 +47,21 @@ def witnesses_near(places: Iterable[object], witness: Path | None = None) -> lis
     folders = sorted({file.resolve().parent for file in files})
     seen = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*/certificate.json"))]
     return [*([] if witness is None else [witness]), *seen]
+
+
+def _of_pattern(pattern: str) -> Path:
+    """The ledger of a pattern; refused where one lies beside some of its files, for another place is a fresh budget."""
+    fixed = _fixed_part(Path(pattern)).resolve()
+    here = fixed / NAME
+    folders = {Path(file).resolve().parent for file in glob.iglob(pattern, recursive=True)}
+    nearer = {between for folder in folders for between in (folder, *folder.parents) if between.is_relative_to(fixed)}
+    others = [str(folder / NAME) for folder in sorted(nearer - {fixed}) if (folder / NAME).exists()]
+    if others:
+        raise UsageError(
+            f"{pattern}: files of this pattern may have been released before, out of the ledger {others[0]}; say which "
+            f"ledger is meant: --ledger {shlex.quote(others[0])} (or {shlex.quote(str(here))})"
+        )
+    return here
 
 
 def _fixed_part(pattern: Path) -> Path:
