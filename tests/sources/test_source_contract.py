@@ -21,15 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
+from exact import RememberingReader
 from kagemusha import fit
 from kagemusha.columns.dialects import PostgresDialect, SparkDialect
-from kagemusha.columns.parse import TextReader
 from kagemusha.encoding.reference import code_of
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Drop, Integer, Modelled, Real, Schema, Unit
 from kagemusha.sources import Source, open_source, open_table
 from servers import Postgres
 
+READER = RememberingReader()
 inf, nan = float("inf"), float("nan")
 TOKYO = timezone(timedelta(hours=9))
 
@@ -154,7 +155,7 @@ def schemas() -> dict[str, Schema]:
 
 
 def expected(schema: Schema) -> list[list[int]]:
-    reader = TextReader()
+    reader = READER
     values = {name: arrow()[name].to_pylist() for name in STORED}
     return [[code_of(column, value, reader) for value in values[column.name]] for column in schema.modelled]
 
@@ -195,7 +196,7 @@ def test_all_declarations_in_one_table(kind: str, request: pytest.FixtureRequest
     schema = Schema([DECLARED[said](f"{name} {said}") for name, said in pairs])
     where, place = store(kind, table, request, tmp_path)
     source = open_source(where, schema, **place)
-    reader = TextReader()
+    reader = READER
     singles = [(name,) for name in schema.domain.names]
     for marginal, column, (name, _) in zip(source.count(singles), schema.modelled, pairs, strict=True):
         codes = [code_of(column, value, reader) for value in arrow()[name].to_pylist()]
@@ -389,7 +390,7 @@ def test_special_values_have_codes_of_their_own_everywhere(
     )
     schema = Schema([Integer(n, lower=0, upper=99, bins=4, missing=True, special=(777, 888)) for n in ("n", "t")])
     where, place = store(kind, table, request, tmp_path)
-    reader = TextReader()
+    reader = READER
     for marginal, column in zip(
         open_source(where, schema, **place).count([("n",), ("t",)]), schema.modelled, strict=True
     ):
