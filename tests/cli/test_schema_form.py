@@ -49,7 +49,7 @@ def test_the_draft_sees_names_sentinels_codes_and_orders(draft):
     assert (score.special, score.upper) == ((999,), 60)
     assert isinstance(dose, Real)
     assert dose.values == (0.0, 0.5, 1.0)
-    assert [rule.rule for rule in schema.constraints if rule.guess] == ["admission <= discharge"]
+    assert [rule.rule for rule in schema.constraints if rule.guess] == ["admission <= discharge", "icd determines sex"]
     assert isinstance(schema["icd"], Category)
 
 
@@ -76,7 +76,7 @@ def test_a_conversation_confirms_changes_and_remembers_who(draft):
             answers += ["nonsense", "d", "not needed"]
         else:
             answers += ["y", "general knowledge"]
-    answers += ["y", "the calendar", "many", "3", "30", "the house rules"]
+    answers += ["y", "the calendar", "n", "many", "3", "30", "the house rules"]
     told = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="\n".join(answers) + "\n")
     assert told.exit_code == 0, told.output
     schema = Schema.load(draft)

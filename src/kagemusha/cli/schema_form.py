@@ -24,7 +24,7 @@ from kagemusha.cli.schema_answers import (
     whole,
 )
 from kagemusha.cli.schema_offers import Offer, offers
-from kagemusha.cli.schema_words import tell
+from kagemusha.cli.schema_words import rule_question, tell
 from kagemusha.columns.registry import KINDS
 from kagemusha.errors import SchemaError
 from kagemusha.files import write_whole
@@ -205,7 +205,7 @@ class Form:
 
     def _rule(self, rule: Constraint) -> bool:
         """Ask about one guess; False if the person stops."""
-        tell("Does this hold for everybody? It was guessed from the names of the columns alone.")
+        tell(f"{plain(rule_question(rule.rule, self.schema))} This is a guess, from names of columns or from rows.")
         answer = self._choose("Does it hold", RULE_ANSWERS)
         if answer in ("y", "n"):
             rest = [other for other in self.schema.constraints if other is not rule]

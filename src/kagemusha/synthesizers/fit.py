@@ -92,6 +92,8 @@ class Planned:
                 facts = ", ".join(map(str, self.derived))
                 curator.unprotected(f"the schema rests on facts taken from the data: {facts}")
             fitted = synthesizer.build(curator, progress=progress)
+        # a guess may rest on rows, and no release may
+        released = source.schema.with_constraints(*(rule for rule in source.schema.constraints if not rule.guess))
         certificate = Certificate(
             promised=self.budget,
             accounting=accounting,
@@ -100,7 +102,7 @@ class Planned:
             events=release.events,
             simulated=release.simulated,
             adaptive=synthesizer.adaptive,
-            schema_digest=source.schema.digest(),
+            schema_digest=released.digest(),
             dataset=Path(request.dataset).name,
             policy=request.policy,
             release=release.id,
@@ -117,7 +119,7 @@ class Planned:
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
             generator=with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
-            schema=source.schema,
+            schema=released,
             certificate=certificate,
             measurements=tuple(fitted.measurements),
             trace=tuple(fitted.trace),
