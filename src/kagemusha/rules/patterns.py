@@ -26,7 +26,7 @@ MOST_LABELS = 200
 MOST = 20
 """Rules that are suggested: those that chance would break most often."""
 SHARP = 3
-"""Rows at the very end of a group's numbers: an end that many reach is a limit, one that a single row reaches is none."""
+"""Rows at the very end of a group's numbers: one that many reach is a limit, the largest of a tail is not."""
 
 
 def looked_at(schema: Schema) -> tuple[list[Measured], list[Labelled]]:
