@@ -88,7 +88,13 @@ class Classifier:
     def save(self, path: Path) -> None:
         """As JSON; `load_classifier` reads it."""
         trees = [
-            {name: getattr(tree, name).tolist() for name in ("left", "right", "feature", "threshold", "shares")}
+            {
+                "left": tree.left.tolist(),
+                "right": tree.right.tolist(),
+                "feature": tree.feature.tolist(),
+                "threshold": tree.threshold.tolist(),
+                "shares": tree.shares.tolist(),
+            }
             for tree in self.trees
         ]
         body = {"format": FORMAT, "question": self.question, "classes": list(self.classes)}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from kagemusha.certificate.certificate import Certificate
 from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
@@ -20,6 +21,9 @@ from kagemusha.schema.laws import in_force
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
+
+WITHIN_95 = 1.96
+"""Deviations of Gaussian noise that 95 of 100 answers stay within."""
 
 MOST_DRAWN = 40
 """Columns in a map of pairs."""
@@ -60,10 +64,32 @@ def quality_files(model: Model, *, rows: int | None = None, progress: Progress =
     schema = model.schema
     folded = not_listed(model) if any(column.unseen_code is not None for column in schema.modelled) else []
     totals = population_totals(model, expected) if schema.weight is not None else []
-    return {NAME: to_json(expected, folded, totals).encode(), PAGE: page(model, expected, folded, totals).encode()}
+    strays = strays_in_words(model.certificate, model.rows)
+    return {
+        NAME: to_json(expected, folded, totals, strays).encode(),
+        PAGE: page(model, expected, folded, totals).encode(),
+    }
 
 
-def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: Sequence[PopulationTotal] = ()) -> str:
+def strays_in_words(certificate: Certificate, rows: int) -> list[str]:
+    """Columns with so many cells out of place that the noise does not hide it, and how many, for people."""
+    seen, noise = certificate.parameters.get("strays"), certificate.parameters.get("strays_noise")
+    if not isinstance(seen, dict) or not isinstance(noise, int | float):
+        return []
+    return [
+        f"{column}: {max(0.0, count - WITHIN_95 * noise):,.0f} to {count + WITHIN_95 * noise:,.0f} of about {rows:,} "
+        "cells are blank, cannot be read, lie outside the bounds or are not listed. Doubles show values of the schema "
+        "instead: look at the schema and the table."
+        for column, count in seen.items()
+    ]
+
+
+def to_json(
+    expected: ExpectedError,
+    folded: Sequence[NotListed] = (),
+    totals: Sequence[PopulationTotal] = (),
+    strays: Sequence[str] = (),
+) -> str:
     """The statement for machines."""
     population = {"what": POPULATION, "totals": [total.to_json() for total in totals]}
     document = {
@@ -85,6 +111,7 @@ def to_json(expected: ExpectedError, folded: Sequence[NotListed] = (), totals: S
             "by two columns": _rounded(expected.right_from(2)),
         },
         "people with values that are not listed": {one.column: [round(one.low), round(one.high)] for one in folded},
+        "cells out of place": list(strays),
         "columns": [_interval(i) for i in expected.columns],
         "pairs": [_interval(i) for i in expected.pairs],
         **({"population": population} if totals else {}),
@@ -129,6 +156,7 @@ def page(
         compared=COMPARED,
         pairs=sorted(expected.pairs, key=lambda pair: -pair.high),
         groups=groups_in_words(expected),
+        strays=strays_in_words(model.certificate, model.rows),
         folded=[one.words for one in folded if one.words],
         rules=[rule.rule for rule in (in_force(model.schema) if model.schema.constraints else ())],
         totals=totals,

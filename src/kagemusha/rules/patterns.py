@@ -42,7 +42,9 @@ def looked_at(schema: Schema) -> tuple[list[Measured], list[Labelled]]:
 
 def seen(schema: Schema, cells: Mapping[str, Cells]) -> list[str]:
     """Rules that all rows obey, and that chance would break; `cells` holds the values of the columns `looked_at`."""
-    measured, labels = ([c for c in columns if c.name in cells] for columns in looked_at(schema))
+    measured, labels = looked_at(schema)
+    measured = [c for c in measured if c.name in cells]
+    labels = [c for c in labels if c.name in cells]
     if not cells or len(next(iter(cells.values())).codes) < FEWEST_ROWS:
         return []
     tied = [*_sums([a for a in measured if a.sort == "number"], cells)]
