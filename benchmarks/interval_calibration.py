@@ -82,8 +82,8 @@ def page(path: Path) -> str:
         "| --- | --- | --- |",
         *(f"| {kind} | {least} | {most} |" for kind, (least, most) in near.items()),
         "",
-        "| tables | how many | intervals | held, theory's ends | held, nearer ends | fewest in a table | upper end over "
-        "true error, median, before | after |",
+        "| tables | how many | intervals | held, theory's ends | held, nearer ends | fewest in a table | upper end "
+        "over true error, median, before | after |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for half, word in (("train", "that set the ends"), ("test", "the other half")):
