@@ -15,7 +15,7 @@ from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.database import Database, LedgerDatabase
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
-from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_such_policy
+from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_room_for_thresholds, no_such_policy
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
@@ -226,10 +226,7 @@ class Book(LedgerDatabase):
             return
         spend = self._spend(self._releases_of(record.dataset, record.policy))
         if not cap.holds(spend + Spend(aside=delta)):
-            raise CapReached(
-                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
-                f"({cap.budget.in_words()}) has not left; nothing was read"
-            )
+            raise no_room_for_thresholds(record.id, float(delta), cap)
 
     def answer(self, release: str, key: str) -> bytes | None:
         """The stored answer of a step, if it was published."""
