@@ -285,10 +285,8 @@ class Book(LedgerDatabase):
 
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
-        rows = self.rows(
-            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
-            (release,),
-        )
+        asked = "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number"
+        rows = self.rows(asked, (release,))
         return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
 
     def _find(self, db: Database, release: str) -> ReleaseRecord | None:

@@ -40,8 +40,8 @@ def no_such_policy(request: ReleaseRequest, known: Sequence[str], here: str) -> 
 def no_room_for_thresholds(release: str, delta: float, cap: Cap) -> CapReached:
     """Thresholds would take more of δ than the cap has left."""
     return CapReached(
-        f"release {release}: its thresholds would take δ = {delta:.3g}, which the cap ({cap.budget.in_words()}) has not "
-        "left; nothing was read"
+        f"release {release}: its thresholds would take δ = {delta:.3g}, which the cap ({cap.budget.in_words()}) has "
+        "not left; nothing was read"
     )
 
 
