@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from kagemusha.cli.interrupt import CtrlC
+from kagemusha.cli.interrupt import stopping
 from kagemusha.cli.options import (
     AdjacencyOption,
     DatasetOption,
@@ -136,27 +136,23 @@ def attack(
     promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
     makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
     warn(note_look(data, "attack", ledger=ledger, dataset=dataset, encoding=declared.encoding))
-    CtrlC(KeyboardInterrupt).install()
     attacked = []
-    try:
-        with progress_bar(quiet=as_json) as progress:
-            progress("reading", 0.0)
-            table = read_table(data, declared)
-            for i, maker in enumerate(makers):
-                listener = part(progress, i / len(makers), (i + 1) / len(makers))
-                folder = None if plays is None else plays / maker.name
-                attacked.append(
-                    campaign.against(
-                        maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
-                    )
+
+    def leave() -> NoReturn:
+        going_on = "finished plays are kept: the same command goes on from there"
+        fail(f"stopped; {going_on if plays else 'add --plays FOLDER to keep plays'}", 130)
+
+    with stopping(leave), progress_bar(quiet=as_json) as progress:
+        progress("reading", 0.0)
+        table = read_table(data, declared)
+        for i, maker in enumerate(makers):
+            listener = part(progress, i / len(makers), (i + 1) / len(makers))
+            folder = None if plays is None else plays / maker.name
+            attacked.append(
+                campaign.against(
+                    maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
                 )
-    except KeyboardInterrupt:
-        kept = (
-            "finished plays are kept: the same command goes on from there"
-            if plays
-            else "add --plays FOLDER to keep plays"
-        )
-        fail(f"stopped; {kept}", 130)
+            )
     write_report(attacked, path, title=data.name)
     if as_json:
         say_json({"report": str(path), "makers": [one.to_json() for one in attacked]})
