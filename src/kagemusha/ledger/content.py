@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kagemusha.ledger import Book
+from kagemusha.ledger.book import Book
 from kagemusha.ledger.protocol import ReleaseRecord, reserved_spend
 
 
