@@ -22,6 +22,7 @@ from kagemusha.cli import (
     sample,
     schema,
     sign,
+    studio,
     synth,
     totals,
     verify,
@@ -72,6 +73,7 @@ app.add_typer(key.app, name="key")
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("studio")(studio.studio)
 app.command("annotate")(annotate.annotate)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
