@@ -11,7 +11,7 @@ from urllib.parse import quote
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -72,7 +72,7 @@ def create_app(
         *(Route(path, shown(site, page)) for path, page in pages.routes.items()),
         *(Route(f"/api/{name}", called(site, handle), methods=["POST"]) for name, handle in calls.items()),
     ]
-    app = Starlette(routes=routes)
+    app = Starlette(routes=routes, exception_handlers={Exception: mistake})
     app.add_middleware(Guard, hosts=hosts)
     if awake is not None:
         app.add_middleware(_Noting, awake=awake)
@@ -85,6 +85,12 @@ async def static(request: Request) -> Response:
     if name not in KINDS:
         return PlainTextResponse("not found", 404)
     return Response((STATIC / name).read_bytes(), media_type=KINDS[name])
+
+
+async def mistake(request: Request, error: Exception) -> Response:
+    """A mistake of ours: what kind it was, and none of the values that it may quote."""
+    text = f"this is a mistake of the program ({type(error).__name__}); please report it"
+    return JSONResponse({"error": text}, 500) if request.method == "POST" else PlainTextResponse(text, 500)
 
 
 def shown(site: Site, page: Callable[[Request, str], Response]) -> Handler:

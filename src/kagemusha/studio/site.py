@@ -45,11 +45,11 @@ class Site:
         chosen = request.cookies.get(LANGUAGE) or preferred(request.headers.get("accept-language", ""))
         return catalogue(chosen, PAGE)
 
-    def html(self, name: str, say: Catalogue, **facts: object) -> str:
+    def html(self, template: str, say: Catalogue, /, **facts: object) -> str:
         """A template, or part of a page, as text."""
-        return self._pages.get_template(f"{name}.html").render(_=say, lang=say.language, **facts)
+        return self._pages.get_template(f"{template}.html").render(_=say, lang=say.language, **facts)
 
-    def page(self, request: Request, name: str, status: int = 200, **facts: object) -> Response:
+    def page(self, request: Request, template: str, status: int = 200, /, **facts: object) -> Response:
         """A whole page for somebody who is signed in."""
         session, say = session_of(request, self.access), self.language(request)
         shared: dict[str, object] = {
@@ -60,7 +60,7 @@ class Site:
             "table": None,
             "step": "",
         }
-        return HTMLResponse(self.html(name, say, **{**shared, **facts}), status)
+        return HTMLResponse(self.html(template, say, **{**shared, **facts}), status)
 
     # the marked door
 
