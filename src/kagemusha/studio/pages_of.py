@@ -95,7 +95,7 @@ class Pages:
         return self._site.page(
             request, "plan", table=table, step="plan", rows=rows, epsilon=f"{epsilon:g}",
             picture=plan_view.picture(schema, rows, say), as_data=as_data, pairs=pairs, of=of,
-            state=self._site.state(table), caps=plan_view.caps_shown(table, say),
+            state=self._site.state(table), caps=plan_view.caps_shown(table, schema, say),
             names=[column.name for column in schema.modelled],
         )  # fmt: skip
 
@@ -107,9 +107,9 @@ class Pages:
         (point,) = plan_view.picture(schema, wanted.rows or ROWS, say, [wanted.epsilon])["points"]
         return self._site.page(
             request, "spend", table=table, step="spend", wanted=wanted, point=point,
-            caps=plan_view.caps_shown(table, say), capped=bool(plan_view.caps_of(table)),
+            caps=plan_view.caps_shown(table, schema, say), capped=bool(plan_view.caps_of(table)),
             nonce=self._site.access.nonce(session, wanted.digest), typed=f"spend {wanted.epsilon:g}",
-            folder=Path(wanted.folder).name, unit=schema.unit, columns=len(schema.modelled),
+            out=Path(wanted.folder).name, unit=schema.unit, columns=len(schema.modelled),
         )  # fmt: skip
 
     def named(self, job: Job, say: Catalogue) -> str:

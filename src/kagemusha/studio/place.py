@@ -65,6 +65,8 @@ class Place:
         """The file or folder of that name; what leads out of the folder, links followed, does not exist."""
         try:
             found = (self.folder / path).resolve() if path and "\0" not in path else None
+            if found is not None:
+                found.exists()  # a name that no file can have
         except (OSError, RuntimeError):
             found = None
         if found is None or not found.is_relative_to(self.folder) or found.is_relative_to(self.hidden):

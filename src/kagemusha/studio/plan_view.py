@@ -8,10 +8,14 @@ from typing import Any
 
 from kagemusha.ledger import Book, ledger_exists, open_ledger
 from kagemusha.ledger.cap import Cap
+from kagemusha.ledger.content import left_of
 from kagemusha.planning.outlook import EPSILONS, Point, outlook, pair_errors
+from kagemusha.privacy.accountants import Accounting
 from kagemusha.schema import Schema
 from kagemusha.studio.place import Table
 from kagemusha.studio.wanted import DISCOVER
+from kagemusha.synthesizers.registry import create
+from kagemusha.synthesizers.suited import suited
 from kagemusha.words.catalogue import Catalogue, noted
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 640, 260, 54, 54, 16, 40
@@ -113,25 +117,26 @@ def _line(points: Any) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-def caps_of(table: Table) -> list[tuple[Cap, float]]:
-    """The caps that hold for a table, each with the share of it that is taken."""
+def caps_of(table: Table, accounting: Accounting = Accounting.GDP) -> list[tuple[Cap, float, float]]:
+    """The caps that hold for a table: each with the share of it that is taken, and the ε of one more release."""
     if not ledger_exists(table.ledger):
         return []
     book: Book = open_ledger(table.ledger, read_only=True)
     try:
         mine = [cap for cap in book.caps() if table.place is not None or cap.dataset == table.where]
-        return [(cap, book.used(cap)) for cap in mine]
+        return [(cap, book.used(cap), left_of(book, cap, accounting)) for cap in mine]
     finally:
         book.close()
 
 
-def caps_shown(table: Table, say: Catalogue) -> list[str]:
-    """What is left of the cap, in sentences."""
+def caps_shown(table: Table, schema: Schema, say: Catalogue) -> list[str]:
+    """What is left of the cap, in sentences, for the method that suits the schema."""
     lines = [
         say(
-            "The cap of this table is ε = {epsilon}; {used} % of it is used.",
-            epsilon=f"{cap.budget.epsilon:g}", used=f"{100 * used:.1f}",
+            "The cap of this table is ε = {epsilon}; {used} % of it is used. One more release may have at most about "
+            "ε = {left}.",
+            epsilon=f"{cap.budget.epsilon:g}", used=f"{100 * used:.1f}", left=f"{left:.3g}",
         )
-        for cap, used in caps_of(table)
+        for cap, used, left in caps_of(table, create(suited(schema).method).accounting)
     ]  # fmt: skip
     return lines or [say("No cap is set yet: nothing was ever paid for this table here.")]
