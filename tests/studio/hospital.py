@@ -34,7 +34,8 @@ def rows_of(count: int, seed: int = 0) -> list[tuple[str, ...]]:
                 f"{CANARY}-P{at:06}", f"{CANARY} Person {at}", sex, str(int(rng.integers(*ages))), came.isoformat(),
                 left.isoformat(), ward, CODES[int(rng.integers(len(CODES)))], "yes" if rng.random() < 0.4 else "no",
                 "" if rng.random() < 0.05 else f"{np.clip(rng.normal(70, 15), 2, 180):.1f}",
-                ("statutory", "supplementary", "uninsured")[int(rng.choice(3, p=[0.8, 0.15, 0.05]))], f"{CANARY} note {at}",
+                ("statutory", "supplementary", "uninsured")[int(rng.choice(3, p=[0.8, 0.15, 0.05]))],
+                f"{CANARY} note {at}",
             )
         )  # fmt: skip
     return rows

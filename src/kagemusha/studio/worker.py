@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kagemusha.errors import KagemushaError
-from kagemusha.files import write_whole
+from kagemusha.errors import KagemushaError, OutputError
+from kagemusha.files import alone, write_whole
 from kagemusha.progress import Progress
 from kagemusha.studio.jobs import ORDER, OUTCOME, PROGRESS, REPORT
 from kagemusha.studio.wanted import Wanted
 
 EVERY = 0.25
 """Seconds between two notes of how far it is."""
+
+LOCK, HELD = "lock", "somebody else does this job"
 
 BUG = "this is a mistake of the program ({kind}); the values that it stumbled over are not shown"
 
@@ -161,8 +163,16 @@ def main() -> None:
     """Work until done, or until our input closes: whoever started us is gone then, however that came."""
     threading.Thread(target=lambda: os.read(0, 1) or os._exit(0), daemon=True).start()
     place = Path(sys.argv[1])
-    outcome = work(place)
-    write_whole(place / OUTCOME, json.dumps(outcome, default=str).encode())
+    while True:
+        try:
+            with alone(place / LOCK, HELD):
+                if not (place / OUTCOME).exists():
+                    write_whole(place / OUTCOME, json.dumps(work(place), default=str).encode())
+                return
+        except OutputError as error:
+            if str(error) != HELD:
+                raise
+            time.sleep(EVERY)  # the process of a server that was killed ends in a moment
 
 
 if __name__ == "__main__":
