@@ -17,6 +17,7 @@ from kagemusha.ledger import open_ledger
 from .hospital import write_hospital
 from .person import Studio
 
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 FOLDERS, KILLS, LONGEST = 5, 4, 5.0
 """Twenty moments, within this many seconds after a start: reading, paying, writing and judging take about as long."""
 
@@ -56,6 +57,7 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
         for _ in range(kills):
             time.sleep(rng.uniform(0, LONGEST))
             studio.kill()
+            client.close()
             client = enter(studio.start(), client.cookies)  # the tab that was open goes on, without a new link
         deadline = time.monotonic() + 120
         state = ""
@@ -64,6 +66,7 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
             state = answer["state"]
             time.sleep(0.2)
         assert state == "done", answer
+        client.close()
     finally:
         studio.end()
     release = folder / "stays-doubles"
