@@ -17,7 +17,6 @@ from kagemusha.ledger import open_ledger
 from .hospital import write_hospital
 from .person import Studio
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 FOLDERS, KILLS, LONGEST = 5, 4, 5.0
 """Twenty moments, within this many seconds after a start: reading, paying, writing and judging take about as long."""
 
@@ -25,7 +24,9 @@ FOLDERS, KILLS, LONGEST = 5, 4, 5.0
 def enter(link: str, cookies: Any = None) -> httpx2.Client:
     """A browser's tab: signed in by the link, or still so by its cookie."""
     base = link.partition("/enter")[0]
-    client = httpx2.Client(base_url=base, cookies=cookies, follow_redirects=True, timeout=60)
+    client = httpx2.Client(
+        base_url=base, cookies=cookies, follow_redirects=True, timeout=60, headers={"connection": "close"}
+    )
     page = client.get(link if cookies is None else "/")
     assert page.status_code == 200, page.text
     client.headers["x-csrf"] = page.text.split('name="csrf" content="')[1].split('"')[0]
@@ -35,8 +36,8 @@ def enter(link: str, cookies: Any = None) -> httpx2.Client:
 def agreed(client: httpx2.Client) -> str:
     """Everything up to the moment in which somebody has agreed to pay; the job."""
 
-    def call(what: str, **body: Any) -> dict[str, Any]:
-        answer = client.post(f"/api/{what}", json={"t": "stays.csv", **body})
+    def call(name: str, /, **body: Any) -> dict[str, Any]:
+        answer = client.post(f"/api/{name}", json={"t": "stays.csv", **body})
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
 from kagemusha.certificate.page import best_true_positive_rate
 from kagemusha.planning.forecast import closed, forecast
 from kagemusha.planning.wanted import STAND_IN_ROWS, STAND_INS, Solved, made_up, pairs_of, solve_epsilon
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
-from kagemusha.schema import Domain, Schema
+from kagemusha.quality.projectable import CodedTable, compared
+from kagemusha.schema import Schema
+from kagemusha.sources.codes import CodesSource
+from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 from kagemusha.synthesizers.suited import suited
 
@@ -61,28 +61,26 @@ def outlook(
     return points
 
 
-def pair_errors(domain: Domain, mean: float) -> list[tuple[tuple[str, str], float]]:
-    """The expected error of each pair, largest first, from the expected mean of them all.
+def tried_pairs(
+    schema: Schema, epsilon: float, rows: int, pairs: Sequence[str] = (), *, progress: Progress = silent
+) -> list[tuple[str, float]]:
+    """The error of each pair at one ε, the worst first, on tables made up from the schema; no private row is read.
 
-    Cells share out the noise: where a budget is spent in the best way the noise of a pair grows with the power 2/3 of
-    its cells, and noise x loses x/(1 + x) of what a pair has to lose, 2 at most. The scale is set so that the mean is
-    the one given. How columns depend on each other nobody can know beforehand.
+    Which pairs a real table makes hard depends on how its columns depend on each other, which nobody knows beforehand:
+    this is what the method did to tables that such a schema might belong to.
     """
-    pairs = list(combinations(domain.names, 2))
-    cells = np.array([float(domain.cells(pair)) ** (2 / 3) for pair in pairs])
-
-    def errors(scale: float) -> FloatArray:
-        noise = scale * cells
-        found: FloatArray = 2 * noise / (1 + noise)
-        return found
-
-    low, high = 1e-12, 1e12
-    for _ in range(120):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if errors(middle).mean() < min(mean, 1.999) else (low, middle)
-    found = errors(low)
-    order = np.argsort(-found, kind="stable")
-    return [(pairs[at], float(found[at])) for at in order]
+    rng, count = np.random.default_rng(0), min(rows, STAND_IN_ROWS)
+    synthesizer, budget = create(suited(schema).method), Budget(epsilon, rows=schema.unit.max_rows)
+    chosen = pairs_of(schema.domain, pairs)
+    total = dict.fromkeys(chosen, 0.0)
+    for at in range(STAND_INS):
+        progress("trying it on tables made up from the schema", at / STAND_INS)
+        table = CodedTable.of_codes(schema, made_up(schema, count, rng=rng))
+        model = fit(synthesizer, CodesSource(schema, table.columns), budget, simulation=at)
+        doubles = CodedTable.of_codes(schema, model.sample_codes(count, rng=np.random.default_rng(at)))
+        for pair, real, synthetic in compared(table, doubles, chosen):
+            total[pair] += float(np.abs(real - synthetic).sum()) / STAND_INS
+    return [(" × ".join(pair), total[pair]) for pair in sorted(chosen, key=lambda pair: -total[pair])]
 
 
 def solved(schema: Path, wanted: float, pairs: Sequence[str], rows: int, *, progress: Progress = silent) -> Solved:

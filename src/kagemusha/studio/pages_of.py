@@ -91,10 +91,9 @@ class Pages:
         schema = self._site.drafts.load(table)
         rows = int(_number(request, "rows", 1, 10**9) or ROWS)
         epsilon = _number(request, "epsilon", 1e-3, 1e3) or 1.0
-        pairs, of = plan_view.pairs(schema, rows, epsilon)
         return self._site.page(
             request, "plan", table=table, step="plan", rows=rows, epsilon=f"{epsilon:g}",
-            picture=plan_view.picture(schema, rows, say), as_data=as_data, pairs=pairs, of=of,
+            picture=plan_view.picture(schema, rows, say), as_data=as_data,
             state=self._site.state(table), caps=plan_view.caps_shown(table, schema, say),
             names=[column.name for column in schema.modelled],
         )  # fmt: skip
@@ -104,9 +103,10 @@ class Pages:
         table, say = self._table(request), self._site.language(request)
         wanted = wanted_of(self._site, table, dict(request.query_params), say)
         schema = self._site.drafts.load(table)
-        (point,) = plan_view.picture(schema, wanted.rows or ROWS, say, [wanted.epsilon])["points"]
+        about = int(_number(request, "about", 1, 10**9) or ROWS)
+        (point,) = plan_view.picture(schema, about, say, [wanted.epsilon])["points"]
         return self._site.page(
-            request, "spend", table=table, step="spend", wanted=wanted, point=point,
+            request, "spend", table=table, step="spend", wanted=wanted, point=point, about=about,
             caps=plan_view.caps_shown(table, schema, say), capped=bool(plan_view.caps_of(table)),
             nonce=self._site.access.nonce(session, wanted.digest), typed=f"spend {wanted.epsilon:g}",
             out=Path(wanted.folder).name, unit=schema.unit, columns=len(schema.modelled),
@@ -115,7 +115,8 @@ class Pages:
     def named(self, job: Job, say: Catalogue) -> str:
         """A job in words."""
         what = {
-            "release": say("release"), "solve": say("which ε"), "evaluate": say("doubles beside the table (INTERNAL)"),
+            "release": say("release"), "solve": say("which ε"), "try": say("errors of pairs"),
+            "evaluate": say("doubles beside the table (INTERNAL)"),
             "compare": say("methods compared (INTERNAL)"), "attack": say("attack (INTERNAL)"),
         }[job.kind]  # fmt: skip
         about = job.fields.get("folder") or job.fields.get("table") or job.fields.get("where") or ""

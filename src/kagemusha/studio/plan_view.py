@@ -9,7 +9,7 @@ from typing import Any
 from kagemusha.ledger import Book, ledger_exists, open_ledger
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.content import left_of
-from kagemusha.planning.outlook import EPSILONS, Point, outlook, pair_errors
+from kagemusha.planning.outlook import EPSILONS, Point, outlook
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.schema import Schema
 from kagemusha.studio.place import Table
@@ -21,7 +21,6 @@ from kagemusha.words.catalogue import Catalogue, noted
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 640, 260, 54, 54, 16, 40
 """The picture and its margins, in pixels of its own."""
 
-MOST_PAIRS = 40
 TICKS = (0.1, 0.3, 1, 3, 10)
 GUESSED = 5
 """People of 100 whom guessing alone finds."""
@@ -32,7 +31,8 @@ def shown_point(point: Point, say: Catalogue) -> dict[str, Any]:
     wrong, found = wrong_of_100(point.error), 100 * point.recognised
     x = LEFT + (WIDTH - LEFT - RIGHT) * _along(point.epsilon)
     error = "" if wrong is None else say(
-        "About {n} of 100 doubles fall into a wrong cell of a table of two columns.", n=f"{wrong:.1f}"
+        "About {n} of 100 doubles fall into a wrong cell of a table of two columns, as in tables of this shape; "
+        "more or fewer as columns depend on each other.", n=f"{wrong:.1f}"
     )  # fmt: skip
     return {
         "epsilon": f"{point.epsilon:g}",
@@ -88,20 +88,6 @@ def picture(schema: Schema, rows: int, say: Catalogue, epsilons: Sequence[float]
         "levels": [(f"{100 * level:.0f}", round(_high(level), 1)) for level in (0, 0.25, 0.5, 0.75, 1)],
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "foot": HEIGHT - FOOT,
     }  # fmt: skip
-
-
-def pairs(schema: Schema, rows: int, epsilon: float) -> tuple[list[tuple[str, str]], int]:
-    """The expected error of pairs at one ε, as doubles of 100 in a wrong cell: the worst ones, and how many there are.
-
-    A schema with open facts has no sizes to tell pairs apart by.
-    """
-    if schema.open_facts() or len(schema.domain) < 2:
-        return [], 0
-    (point,) = outlook(schema, rows, epsilons=[epsilon])
-    if point.error is None:
-        return [], 0
-    found = pair_errors(schema.domain, point.error)
-    return [(" × ".join(pair), f"{50 * error:.1f}") for pair, error in found[:MOST_PAIRS]], len(found)
 
 
 def _along(epsilon: float) -> float:

@@ -34,8 +34,8 @@ def require_loopback(host: str) -> None:
 def run(folder: Path, *, host: str, port: int, idle: float, opened: Callable[[str], None]) -> None:
     """Serve until somebody stops it, or nobody asked for anything for `idle` minutes and no job is at work."""
     require_loopback(host)
-    if not 1 <= idle <= 10_000:
-        raise UsageError(f"--idle must be at least 1 and at most 10,000 minutes, got {idle:g}")
+    if not 0 < idle <= 10_000:
+        raise UsageError(f"--idle must be more than 0 and at most 10,000 minutes, got {idle:g}")
     place = Place(folder)
     with (
         alone(place.hidden / "lock", f"{folder}: a studio is open for this folder already"),

@@ -19,6 +19,7 @@ from kagemusha.studio.site import Site
 from kagemusha.studio.spending import spend
 
 Answer = dict[str, Any]
+MOST_PAIRS = 100
 
 
 class TableCalls:
@@ -112,28 +113,26 @@ class TableCalls:
         rows, epsilon = call.count("rows", 1, 10**9) or 10_000, call.number("epsilon", 1e-3, 1e3)
         schema = self._site.drafts.load(table)
         (point,) = plan_view.picture(schema, rows, call.say, [epsilon])["points"]
-        found, of = plan_view.pairs(schema, rows, epsilon)
-        return {"point": point, "replace": {"pairs": self._site.html("part_pairs", call.say, pairs=found, of=of)}}
+        return {"point": point}
 
     def solve(self, call: Call) -> Answer:
-        """Which ε brings a wanted error: a job that reads no private row."""
+        """Which ε brings a wanted error, or the errors of pairs at one ε: a job that reads no private row."""
         table = self._table(call)
         schema = self._site.drafts.load(table)
         if schema.open_facts():
             raise UsageError(call.say("bounds or values are still open: say them first, then errors can be tried out"))
         pairs = call.body.get("pairs") or []
-        if not isinstance(pairs, list) or not all(isinstance(one, str) for one in pairs) or len(pairs) > 100:
+        if not isinstance(pairs, list) or not all(isinstance(one, str) for one in pairs) or len(pairs) > MOST_PAIRS:
             raise UsageError(call.say("pairs must be a list of pairs of columns"))
         pairs_of(schema.domain, pairs)
-        fields = {
-            "wanted": call.number("wanted", 0.1, 99) / 50,
-            "rows": call.count("rows", 1, 10**9) or 10_000,
-            "pairs": pairs,
-            "schema": schema.dumps(),
-            "table": table.ref,
-        }
-        name = hashlib.sha256(json.dumps(["solve", fields], sort_keys=True).encode()).hexdigest()[:24]
-        return {"go": f"/job/{self._site.jobs.submit(name, 'solve', fields).id}"}
+        kind = "try" if call.text("what") == "try" else "solve"
+        wanted = {"epsilon": call.number("epsilon", 1e-3, 1e3)} if kind == "try" else {
+            "wanted": call.number("wanted", 0.1, 99) / 50
+        }  # fmt: skip
+        rows = call.count("rows", 1, 10**9) or 10_000
+        fields = {**wanted, "rows": rows, "pairs": pairs, "schema": schema.dumps(), "table": table.ref}
+        name = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()[:24]
+        return {"go": f"/job/{self._site.jobs.submit(name, kind, fields).id}"}
 
     def cap(self, call: Call) -> Answer:
         """Set the most that all releases of a table may cost together."""

@@ -86,6 +86,15 @@ def solve(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[st
     return {"epsilon": found.epsilon, "error": found.error, "reached": found.reached, "tried": list(found.tried)}
 
 
+def tried(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
+    """The error of each pair at one ε, on tables made up from the schema."""
+    from kagemusha.planning.outlook import tried_pairs
+    from kagemusha.schema import Schema
+
+    schema = Schema.loads(fields["schema"])
+    return {"pairs": tried_pairs(schema, fields["epsilon"], fields["rows"], fields["pairs"], progress=progress)}
+
+
 def evaluate(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
     """The doubles beside the table. INTERNAL."""
     from kagemusha import questions
@@ -127,6 +136,7 @@ def attack(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[s
 WORK: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], dict[str, Any]]] = {
     "release": release,
     "solve": solve,
+    "try": tried,
     "evaluate": evaluate,
     "compare": compare,
     "attack": attack,

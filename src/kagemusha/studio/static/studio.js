@@ -175,7 +175,6 @@ if (outlook) {
       if (answer.error) { say(answer.error, true); return; }
       say("");
       show(answer.point);
-      replace(answer.replace);
     }, 250);
   };
   const nearest = () => {
@@ -186,8 +185,8 @@ if (outlook) {
     });
     return best;
   };
-  slider.addEventListener("input", () => { epsilon.value = points[slider.value].epsilon; show(points[slider.value]); ask(); });
-  epsilon.addEventListener("input", () => { slider.value = nearest(); ask(); });
+  slider.addEventListener("input", () => { epsilon.value = byId("epsilon-tried").value = points[slider.value].epsilon; show(points[slider.value]); ask(); });
+  epsilon.addEventListener("input", () => { slider.value = nearest(); byId("epsilon-tried").value = epsilon.value; ask(); });
   slider.value = nearest();
   show(points[slider.value]);
   ask();
