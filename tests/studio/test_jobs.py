@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from kagemusha.door import verify
 from kagemusha.ledger import open_ledger
 from kagemusha.studio.jobs import OUTCOME, Jobs
 from kagemusha.studio.site import Site
@@ -119,6 +120,35 @@ def test_errors_of_pairs_are_tried_on_made_up_tables(client: TestClient, site: S
     assert "sex × ward" in client.get(went).text
     assert client.post("/api/solve", json={"t": "stays.csv", "pairs": ["x"], "wanted": 5}).status_code == 400
     assert not (site.place.folder / "kagemusha-ledger.db").exists()
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.75, 1.0])
+def test_a_run_that_ends_in_the_middle_is_taken_up_and_paid_once(
+    client: TestClient, site: Site, confirmed: None, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a kill, but at a moment of our choice; 1.0 is after the last file and before anybody said so."""
+    go = pay(client, shown(client)).json()["go"]
+
+    def ending(_: Path) -> Any:
+        def listener(what: str, done: float) -> None:
+            if done >= share:
+                raise KeyboardInterrupt
+
+        return listener
+
+    if share < 1:
+        with monkeypatch.context() as patched:
+            patched.setattr("kagemusha.studio.worker.noting", ending)
+            with pytest.raises(KeyboardInterrupt):
+                work(site.jobs.folder / go.rpartition("/")[2])
+    else:
+        assert "error" not in work(site.jobs.folder / go.rpartition("/")[2])
+    outcome = done(site, go)
+    assert "error" not in outcome, outcome
+    (record,) = open_ledger(site.place.folder / "kagemusha-ledger.db", read_only=True).releases()
+    assert record.closed
+    assert outcome["release"] == record.id
+    assert all(check.passed for check in verify(site.place.folder / "stays-doubles"))
 
 
 def test_a_job_that_is_not_there(client: TestClient) -> None:

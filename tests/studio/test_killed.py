@@ -82,6 +82,7 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
     assert not list(folder.glob("*.part*"))
 
 
+@pytest.mark.slow
 def test_killed_once(tmp_path: Path) -> None:
     killed_and_made(tmp_path / "a", Random(0), 1)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -315,3 +317,90 @@ def test_the_file_beside_the_form_is_the_file(client: TestClient, folder: Path, 
     assert Schema.load(folder / "stays.toml")["age"].given("upper") == 120
     ask("schema", answer="undo")
     assert Schema.load(folder / "stays.toml")["age"].given("upper") != 120
+
+
+def test_three_hundred_columns_are_bearable(client: TestClient, folder: Path) -> None:
+    """All of a kind at once, for one reason; and an answer about one column sends back that column."""
+    names = [f"column_{at}" for at in range(300)]
+    lines = [",".join(names), *(",".join(str((at * row) % 7) for at in range(300)) for row in range(40))]
+    (folder / "wide.csv").write_text("\n".join(lines) + "\n")
+
+    def answer(**body: Any) -> dict[str, Any]:
+        sent = client.post("/api/schema", json={"t": "wide.csv", "who": "Dr Ito", "source": "the law", **body})
+        assert sent.status_code == 200, sent.text
+        return dict(sent.json())
+
+    client.post("/api/draft", json={"t": "wide.csv", "what": "facts", "internal": True})
+    one = answer(answer="confirm", column="column_8")
+    assert {part for part in one["replace"] if part.startswith("card")} == {"card-8"}
+    answer(answer="confirm_all", search="column_1")
+    schema = Schema.load(folder / "wide.toml")
+    left = {fact.column for fact in schema.derived_facts()}
+    assert left == {name for name in names if "column_1" not in name and name != "column_8"}
+    answer(answer="confirm_all", kind=schema["column_2"].kind)
+    assert not Schema.load(folder / "wide.toml").derived_facts()
+    for _ in range(3):
+        answer(answer="undo")
+    assert len({fact.column for fact in Schema.load(folder / "wide.toml").derived_facts()}) == 300
+
+
+@pytest.mark.usefixtures("confirmed")
+def test_two_tabs_lose_no_answer(client: TestClient, folder: Path) -> None:
+    names = ["sex", "age", "ward", "diagnosis", "weight", "insurance"]
+
+    def one(name: str) -> None:
+        mine = TestClient(client.app, base_url=f"http://{HOST}")
+        mine.cookies, mine.headers["x-csrf"] = client.cookies, client.headers["x-csrf"]
+        mine.post("/api/schema", json={"t": "stays.csv", "answer": "drop", "column": name, "who": "Dr Ito"})
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {Schema.load(folder / "stays.toml")[name].kind for name in names} == {"drop"}
+
+
+@pytest.mark.usefixtures("confirmed")
+def test_rules_units_and_targets(client: TestClient, folder: Path, ask: Ask) -> None:
+    who = {"who": "Dr Ito", "source": "the law"}
+    (guess,) = Schema.load(folder / "stays.toml").constraints
+    ask("schema", answer="rule_holds", rule=guess.rule, **who)
+    ask("schema", answer="offer", first="admitted", second="discharged", most="90", **who)
+    ask("schema", answer="rule_add", rule="never sex = 'M' and ward = 'Maternity'", **who)
+    ask("schema", answer="unit", column="patient_id", most="3")
+    ask("schema", answer="target", column="ward")
+    schema = Schema.load(folder / "stays.toml")
+    assert (schema.unit.column, schema.unit.max_rows, schema.target) == ("patient_id", 3, "ward")
+    assert len(schema.constraints) == 2
+    assert schema["admitted_to_discharged"].given("upper") == 90
+    for wrong in (
+        {"answer": "rule_add", "rule": "never nonsense >"}, {"answer": "rule_add", "rule": ""},
+        {"answer": "rule_add", "rule": "age > 200"}, {"answer": "unit", "column": "patient_id", "most": "many"},
+        {"answer": "target", "column": "nobody"}, {"answer": "change", "column": "age", "lower": "9", "upper": "1"},
+        {"answer": "change", "column": "age", "kind": "drop"}, {"answer": "confirm", "column": "nobody"},
+        {"answer": "rule_holds", "rule": "never"}, {"answer": "offer", "first": "a", "second": "b"},
+    ):  # fmt: skip
+        assert client.post("/api/schema", json={"t": "stays.csv", **who, **wrong}).status_code == 400, wrong
+    for wrong in ({"who": ""}, {"source": ""}, {"who": "x" * 101}, {"who": "a\nb"}):
+        body = {"t": "stays.csv", "answer": "confirm", "column": "age", **who, **wrong}
+        assert client.post("/api/schema", json=body).status_code == 400, wrong
+    assert Schema.load(folder / "stays.toml") == schema
+    ask("schema", answer="unit", column="")
+    assert not Schema.load(folder / "stays.toml").unit
+
+
+def test_a_studio_that_nobody_visits_stops(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kagemusha", "studio", str(folder), "--idle", "0.02"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "works once" in done.stdout
+    assert not (folder / ".studio" / "link").exists()
+    refused = subprocess.run(
+        [sys.executable, "-m", "kagemusha", "studio", str(folder), "--host", "0.0.0.0"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert refused.returncode != 0
+    assert "ssh -L" in refused.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
@@ -18,10 +18,10 @@ MOST_UNDO = 200
 
 
 class Drafts:
-    """The schema files of a folder."""
+    """The schema files of a folder. Whoever changes one holds the `lock` from reading it to keeping it."""
 
     def __init__(self, place: Place) -> None:
-        self._place, self._lock = place, Lock()
+        self._place, self.lock = place, RLock()
         self._seen: dict[Path, tuple[tuple[int, int], Schema]] = {}
 
     def exists(self, table: Table) -> bool:
@@ -51,7 +51,7 @@ class Drafts:
 
     def keep(self, table: Table, schema: Schema) -> None:
         """Save a changed schema; what was there before can be had again."""
-        with self._lock:
+        with self.lock:
             if table.schema.exists():
                 steps = self._steps(table)
                 number = 1 + (int(steps[-1].stem) if steps else 0)
@@ -62,7 +62,7 @@ class Drafts:
 
     def undo(self, table: Table) -> bool:
         """Take the last change back; False if there is none."""
-        with self._lock:
+        with self.lock:
             steps = self._steps(table)
             if not steps:
                 return False

@@ -84,7 +84,8 @@ class TableCalls:
     def schema(self, call: Call) -> Answer:
         """One answer; what looks otherwise now comes back."""
         table = self._seen(call)
-        touched = answer(call, self._site.drafts, table)
+        with self._site.drafts.lock:  # two tabs, or two people: no answer is lost
+            touched = answer(call, self._site.drafts, table)
         facts: dict[str, Any] = {"table": table, **schema_facts(self._site, table, call.say)}
         parts = {name: self._site.html(f"part_{name}", call.say, **facts) for name in ("state", "toml")}
         if touched is None:
