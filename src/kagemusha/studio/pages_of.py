@@ -107,7 +107,7 @@ class Pages:
         (point,) = plan_view.picture(schema, about, say, [wanted.epsilon])["points"]
         return self._site.page(
             request, "spend", table=table, step="spend", wanted=wanted, point=point, about=about,
-            caps=plan_view.caps_shown(table, schema, say), capped=bool(plan_view.caps_of(table)),
+            caps=plan_view.caps_shown(table, schema, say), capped=bool(plan_view.caps_of(table, schema)),
             nonce=self._site.access.nonce(session, wanted.digest), typed=f"spend {wanted.epsilon:g}",
             out=Path(wanted.folder).name, unit=schema.unit, columns=len(schema.modelled),
         )  # fmt: skip

@@ -10,7 +10,6 @@ from kagemusha.ledger import Book, ledger_exists, open_ledger
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.content import left_of
 from kagemusha.planning.outlook import EPSILONS, Point, outlook
-from kagemusha.privacy.accountants import Accounting
 from kagemusha.schema import Schema
 from kagemusha.studio.place import Table
 from kagemusha.studio.wanted import DISCOVER
@@ -103,13 +102,14 @@ def _line(points: Any) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-def caps_of(table: Table, accounting: Accounting = Accounting.GDP) -> list[tuple[Cap, float, float]]:
+def caps_of(table: Table, schema: Schema) -> list[tuple[Cap, float, float]]:
     """The caps that hold for a table: each with the share of it that is taken, and the ε of one more release."""
     if not ledger_exists(table.ledger):
         return []
     book: Book = open_ledger(table.ledger, read_only=True)
     try:
         mine = [cap for cap in book.caps() if table.place is not None or cap.dataset == table.where]
+        accounting = create(suited(schema).method).accounting
         return [(cap, book.used(cap), left_of(book, cap, accounting)) for cap in mine]
     finally:
         book.close()
@@ -123,6 +123,6 @@ def caps_shown(table: Table, schema: Schema, say: Catalogue) -> list[str]:
             "ε = {left}.",
             epsilon=f"{cap.budget.epsilon:g}", used=f"{100 * used:.1f}", left=f"{left:.3g}",
         )
-        for cap, used, left in caps_of(table, create(suited(schema).method).accounting)
+        for cap, used, left in caps_of(table, schema)
     ]  # fmt: skip
     return lines or [say("No cap is set yet: nothing was ever paid for this table here.")]
