@@ -154,6 +154,9 @@ def test_every_page_is_accessible_light_and_dark_from_phone_to_desk(studio: Stud
     found += violations(page)
     found += look(page, ["/job/" + job.rpartition("/")[2], "/release?r=stays-doubles",
                          "/ledger?t=stays.csv", "/release?r=none"])  # fmt: skip
+    page.goto(address(page, "/language/ja?back=/"))
+    assert page.locator("html").get_attribute("lang") == "ja"
+    found += look(page, ["/", "/plan?t=stays.csv", "/release?r=stays-doubles"])
     assert not found, "\n".join(found)
 
 

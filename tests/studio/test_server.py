@@ -190,7 +190,8 @@ def test_facts_read_off_the_data_are_behind_the_door(client: TestClient, site: S
     page = other.get("/schema?t=stays.csv").text
     assert WARDS[0] not in page
     assert "INTERNAL" in page
-    for call in ("schema", "form"):
+    assert "outlook" not in other.get("/plan?t=stays.csv").text, "sizes of categories are facts, too"
+    for call in ("schema", "form", "point", "solve"):
         answer = other.post(f"/api/{call}", json={"t": "stays.csv", "answer": "confirm", "column": "ward"})
         assert answer.status_code == 400
         assert WARDS[0] not in answer.text
@@ -317,6 +318,23 @@ def test_the_file_beside_the_form_is_the_file(client: TestClient, folder: Path, 
     assert Schema.load(folder / "stays.toml")["age"].given("upper") == 120
     ask("schema", answer="undo")
     assert Schema.load(folder / "stays.toml")["age"].given("upper") != 120
+
+
+def test_files_as_people_have_them(client: TestClient, folder: Path) -> None:
+    lines = ["年齢,病棟,メモ", *(f"{20 + at % 50},{'内科' if at % 3 else '外科'},{CANARY}{at}" for at in range(200))]
+    (folder / "入院.csv").write_bytes("\r\n".join(lines).encode("cp932"))
+    page = client.get("/table", params={"t": "入院.csv"}).text
+    assert "病棟" in page
+    assert CANARY not in page
+    assert "外科" not in page
+    drafted = client.post("/api/draft", json={"t": "入院.csv", "what": "facts", "internal": True})
+    assert drafted.status_code == 200
+    page = client.get(drafted.json()["go"]).text
+    assert "外科" in page
+    assert CANARY not in page
+    (folder / "broken.csv").write_bytes(b"\0\0\0\0" * 9)
+    assert client.get("/table?t=broken.csv").status_code == 404
+    assert client.get("/").status_code == 200
 
 
 def test_three_hundred_columns_are_bearable(client: TestClient, folder: Path) -> None:

@@ -8,9 +8,8 @@ from threading import RLock
 
 from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
-from kagemusha.proposal.propose import propose, propose_kinds
+from kagemusha.proposal.propose import column_names, propose, propose_kinds
 from kagemusha.schema import Schema
-from kagemusha.sources import read_header
 from kagemusha.studio.place import Place, Table
 
 MOST_UNDO = 200
@@ -40,8 +39,8 @@ class Drafts:
         return known[1]
 
     def names(self, table: Table) -> tuple[str, ...]:
-        """The names of the columns of a file: its header and nothing else; none of a database until it is drafted."""
-        return read_header(table.where) if table.place is None else ()
+        """The names of the columns of a file; none of a database until it is drafted."""
+        return column_names(Path(table.where)) if table.place is None else ()
 
     def draft(self, table: Table, *, kinds_only: bool) -> Schema:
         """A first draft, read off the first rows; every fact in it is marked until a person confirms it."""

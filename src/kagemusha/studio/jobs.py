@@ -105,7 +105,7 @@ class Jobs:
     @property
     def busy(self) -> bool:
         """Whether anything is left to do."""
-        return any(job.outcome is None for job in self.all())
+        return bool(self._unfinished())
 
     def start(self) -> None:
         """Work on whatever is not done, now and from now on."""
@@ -121,10 +121,10 @@ class Jobs:
 
     def _work(self) -> None:
         while not self._stopped.wait(RESTS):
-            waiting = [job for job in reversed(self.all()) if job.outcome is None]
+            waiting = self._unfinished()
             if not waiting:
                 continue
-            place = self._place(waiting[0].id)
+            place = waiting[0]
             self._worker = subprocess.Popen(
                 [sys.executable, "-m", "kagemusha.studio.worker", str(place)],
                 stdin=subprocess.PIPE,  # nothing is ever written: it closes with this process
@@ -135,6 +135,11 @@ class Jobs:
             if not self._stopped.is_set() and not (place / OUTCOME).exists():
                 why = f"the work ended by itself (code {code}); nothing is lost, and what was paid stays paid"
                 write_whole(place / OUTCOME, json.dumps({"error": why}).encode())
+
+    def _unfinished(self) -> list[Path]:
+        """The folders of jobs without an outcome, the oldest first."""
+        orders = [path for path in self.folder.glob(f"*/{ORDER}") if not (path.parent / OUTCOME).exists()]
+        return [path.parent for path in sorted(orders, key=lambda path: path.stat().st_mtime)]
 
     def _place(self, id: str) -> Path:
         if not re.fullmatch(r"[0-9a-f]{24}", id):

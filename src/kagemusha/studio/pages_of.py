@@ -88,6 +88,8 @@ class Pages:
     def plan(self, request: Request, session: str) -> Response:
         """ε by its consequences."""
         table, say = self._table(request), self._site.language(request)
+        if not self._site.may_see(session, table):
+            return RedirectResponse(f"/table?{request.url.query}", 303)  # sizes of categories are facts, too
         schema = self._site.drafts.load(table)
         rows = int(_number(request, "rows", 1, 10**9) or ROWS)
         epsilon = _number(request, "epsilon", 1e-3, 1e3) or 1.0

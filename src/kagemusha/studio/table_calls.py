@@ -110,7 +110,7 @@ class TableCalls:
 
     def point(self, call: Call) -> Answer:
         """One ε in words, from the schema alone."""
-        table = self._table(call)
+        table = self._seen(call)
         rows, epsilon = call.count("rows", 1, 10**9) or 10_000, call.number("epsilon", 1e-3, 1e3)
         schema = self._site.drafts.load(table)
         (point,) = plan_view.picture(schema, rows, call.say, [epsilon])["points"]
@@ -118,7 +118,7 @@ class TableCalls:
 
     def solve(self, call: Call) -> Answer:
         """Which ε brings a wanted error, or the errors of pairs at one ε: a job that reads no private row."""
-        table = self._table(call)
+        table = self._seen(call)
         schema = self._site.drafts.load(table)
         if schema.open_facts():
             raise UsageError(call.say("bounds or values are still open: say them first, then errors can be tried out"))
