@@ -22,6 +22,7 @@ from kagemusha.cli import (
     sample,
     schema,
     sign,
+    studio,
     synth,
     totals,
     verify,
@@ -73,6 +74,7 @@ app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.add_typer(annotate.app, name="annotate")
+app.command("studio")(studio.studio)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.ledger_content import content_of, in_epsilon
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -21,6 +20,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
+from kagemusha.ledger.content import content_of, in_epsilon
 from kagemusha.privacy.budget import Adjacency
 
 LIMITS = (
