@@ -13,6 +13,7 @@ from kagemusha.cli import (
     audit,
     compare,
     demo,
+    deployment,
     evaluate,
     generation,
     key,
@@ -69,6 +70,8 @@ app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
 app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
+app.command("register")(deployment.register)
+app.command("dossier")(deployment.dossier)
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
