@@ -42,7 +42,7 @@ class Hidden:
 
 
 def hidden_below(certificate: Certificate) -> list[Hidden]:
-    """For every column that was counted: the size below which a cell cannot be told from an empty one."""
+    """For every column that was counted: the size below which a cell cannot be distinguished from an empty one."""
     least: dict[tuple[str, ...], float] = {}
     for event in certificate.events:
         query = event.query
