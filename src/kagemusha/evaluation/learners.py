@@ -29,14 +29,14 @@ LEARNER_ROWS = {"svm": 5_000, "gbm": 20_000, "adaboost": 20_000, "xgboost": 50_0
 to be the whole wait."""
 
 
-A_TREE_A_LABEL = ("gbm", "xgboost")
+ONE_TREE_PER_LABEL = ("gbm", "xgboost")
 """Boosting that grows a tree for every label, so that many labels leave time for fewer rows."""
 
 
 def training_rows(name: str, caps: Mapping[str, int | None], labels: int) -> int | None:
     """How many rows an algorithm trains on; None for all."""
     most = caps.get(name)
-    return most if most is None or name not in A_TREE_A_LABEL else max(1000, 2 * most // max(2, labels))
+    return most if most is None or name not in ONE_TREE_PER_LABEL else max(1000, 2 * most // max(2, labels))
 
 
 def classifier(name: str, seed: int) -> Any:
