@@ -90,7 +90,7 @@ def estimate(release: Model | str | PathLike[str], asked: str, *, level: float =
     if statistic.contrast:
         small = np.array([bool(small.any())])
     values = statistic.ratios(value, weight)[0]
-    low, high = _interval(values, statistic.ratios(above, below), level)
+    low, high = _interval(values, statistic.ratios(above, below), level, evidence.coarse)
     shown = [statistic.shown(numbers) for numbers in (values, low, high)]
     found = []
     for name, *numbers, too_small in zip(statistic.names, *shown, small, strict=True):
@@ -105,10 +105,10 @@ def _loaded(path: Path) -> Model:
     return load_model(path / MODEL if path.is_dir() else path)
 
 
-def _interval(values: FloatArray, drawn: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def _interval(values: FloatArray, drawn: FloatArray, level: float, coarse: float) -> tuple[FloatArray, FloatArray]:
     """As wide as draws scatter; their middle part says how far, since ratios have long tails."""
     from scipy import stats
 
     upper, lower = np.nanpercentile(drawn, [84.134, 15.866], axis=0)
-    wide = stats.norm.ppf((1 + level) / 2) * (upper - lower) / 2
+    wide = stats.norm.ppf((1 + level) / 2) * np.hypot((upper - lower) / 2, coarse)
     return values - wide, values + wide

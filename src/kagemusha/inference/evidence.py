@@ -41,6 +41,9 @@ class Evidence:
     weight: FloatArray
     count: int
     """Groups of the statistic, along the first axis; one if there are none."""
+    coarse: float = 0.0
+    """How far a mean may be off because values were measured in groups: their deviation inside groups, as far as the
+    groups' own means go with what they are compared by."""
 
     def sums(self, tables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Numerators and denominators of the statistic, for each of many tables."""
@@ -86,7 +89,27 @@ def evidence_of(model: Model, statistic: Statistic) -> Evidence:
     expected = group_sums(whole, groups)
     value, weight = (group_sums(whole * by, groups) / expected for by in (statistic.value, statistic.weight))
     _require_fine(statistic, groups)
-    return Evidence(table, expected, groups, parts, value, weight, len(statistic.groups))
+    coarse = _coarse(statistic, whole, groups)
+    return Evidence(table, expected, groups, parts, value, weight, len(statistic.groups), coarse)
+
+
+def _coarse(statistic: Statistic, whole: FloatArray, groups: tuple[IntArray, ...]) -> float:
+    """Deviation of values inside groups × correlation of the groups' means with the other column."""
+    if not statistic.averaged or whole.ndim != 2:
+        return 0.0
+    (axis,) = statistic.averaged
+    table = whole if axis == 1 else whole.T
+    values = statistic.value[0] if axis == 1 else statistic.value[:, 0]
+    share = table.sum(axis=0) / table.sum()
+    group = groups[axis]
+    mass = np.bincount(group, share)
+    means = (np.bincount(group, share * values) / np.maximum(mass, 1e-12))[group]
+    inside = float((share * (values - means) ** 2).sum())
+    between = float((share * (means - (share * means).sum()) ** 2).sum())
+    rows = table.sum(axis=1)
+    by_row = (table @ means) / np.maximum(rows, 1e-12)
+    explained = float((rows / rows.sum() * (by_row - (share * means).sum()) ** 2).sum())
+    return float(np.sqrt(inside * explained / between)) if between > 0 else 0.0
 
 
 def _require_plain(model: Model) -> None:

@@ -194,6 +194,10 @@ class Book(LedgerDatabase):
         """How much of a cap is taken, see `Cap.used`."""
         return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
 
+    def epsilon_so_far(self, cap: Cap) -> float:
+        """The ε, at the cap's δ, of all that was taken of it; infinity is what its rule cannot hold."""
+        return cap.epsilon(self._spend(self._releases_of(cap.dataset, cap.policy)))
+
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
         with self._transaction() as db:
