@@ -14,6 +14,7 @@ from kagemusha.cli import (
     compare,
     demo,
     deployment,
+    estimate,
     evaluate,
     generation,
     key,
@@ -72,6 +73,7 @@ app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
 app.command("register")(deployment.register)
 app.command("dossier")(deployment.dossier)
+app.command("estimate")(estimate.estimate)
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
