@@ -259,7 +259,7 @@ class Schema:
     def loads(cls, text: str, *, folder: Path | None = None) -> Schema:
         """Read the text of a schema file; lists that it names are read from `folder`."""
         document = toml.read(text)
-        known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint")
+        known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "deployment")
         for key in document:
             if key not in known:
                 raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
