@@ -155,9 +155,9 @@ def _ask(question: Question) -> str:
 
 def _spent(ledger: str, release: str) -> str:
     """What the ledger holds of the table of a release, in words."""
-    from kagemusha.cli.ledger_content import content_of
     from kagemusha.errors import LedgerError
     from kagemusha.ledger import ledger_exists, open_ledger
+    from kagemusha.ledger.content import content_of
 
     if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file")
