@@ -93,11 +93,11 @@ def estimate(release: Model | str | PathLike[str], asked: str, *, level: float =
     low, high = _interval(values, statistic.ratios(above, below), level, evidence.coarse)
     shown = [statistic.shown(numbers) for numbers in (values, low, high)]
     found = []
-    for name, *numbers, too_small in zip(statistic.names, *shown, small, strict=True):
-        if too_small or not all(map(math.isfinite, numbers)):
+    for name, number, least, most, too_small in zip(statistic.names, *shown, small, strict=True):
+        if too_small or not all(map(math.isfinite, (number, least, most))):
             found.append(Estimate(name or asked, math.nan, math.nan, math.nan, "too few people for the noise"))
         else:
-            found.append(Estimate(name or asked, *map(float, numbers)))
+            found.append(Estimate(name or asked, float(number), float(least), float(most)))
     return Estimates(asked, level, tuple(found))
 
 
