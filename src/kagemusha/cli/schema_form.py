@@ -11,13 +11,14 @@ import typer
 from kagemusha.cli.interrupt import Stopped
 from kagemusha.cli.output import plain
 from kagemusha.cli.schema_answers import ANSWERS, RULE_ANSWERS, counted, own_comments, prompt
-from kagemusha.cli.schema_words import tell
+from kagemusha.cli.schema_words import rule_question, tell
 from kagemusha.editing import answers as edit
 from kagemusha.editing.answers import MODELLED, SOURCES, Voucher, whole
 from kagemusha.editing.offers import Offer, offers
 from kagemusha.errors import SchemaError
 from kagemusha.files import write_whole
 from kagemusha.schema import Column, Measured, Schema
+from kagemusha.schema.comments import merged
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.lint import likely_unit
 
@@ -175,7 +176,7 @@ class Form:
 
     def _rule(self, rule: Constraint) -> bool:
         """Ask about one guess; False if the person stops."""
-        tell("Does this hold for everybody? It was guessed from the names of the columns alone.")
+        tell(f"{plain(rule_question(rule.rule, self.schema))} This is a guess, from names of columns or from rows.")
         answer = self._choose("Does it hold", RULE_ANSWERS)
         if answer in ("y", "n"):
             try:
@@ -241,13 +242,17 @@ class Form:
         return Voucher(self.who or "", self.source if ask else None)
 
     def _keep(self, schema: Schema) -> None:
-        """Save the schema; what a person had written beside it is kept in a copy, since the file is written anew."""
-        if self._first and own_comments(self.path.read_text(encoding="utf-8-sig"), self.schema.dumps()):
-            copy = self.path.with_name(f"{self.path.name}.before-edit")
-            write_whole(copy, self.path.read_bytes())
-            tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
+        """Save the schema, with what a person had written beside it; where that cannot be, it is kept in a copy."""
+        before = self.path.read_text(encoding="utf-8-sig")
+        if (text := merged(before, schema)) is not None:
+            write_whole(self.path, text.encode())
+        else:
+            if self._first and own_comments(before, self.schema.dumps()):
+                copy = self.path.with_name(f"{self.path.name}.before-edit")
+                write_whole(copy, self.path.read_bytes())
+                tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
+            schema.save(self.path)
         self._first = False
-        schema.save(self.path)
         self.schema = schema
 
     @staticmethod
