@@ -21,7 +21,7 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.files import parse_json
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
-from kagemusha.privacy.budget import Adjacency, Budget
+from kagemusha.privacy.budget import Adjacency, Budget, is_whole
 from kagemusha.privacy.events import Event, event_from_json
 
 
@@ -121,7 +121,8 @@ class Certificate:
         declared = sentences.DISCOVERED if "discovered" in self.parameters else sentences.DECLARED
         floating = sentences.FLOATING if self._is_trained else ()
         generated = sentences.GENERATED if any(event.drawn_rows for event in self.events) else ()
-        whom = scope(self.promised.rows, self.unit_column)
+        several = len(self.tables) > 1
+        whom = sentences.related(self.tables) if several else scope(self.promised.rows, self.unit_column)
         foreign = () if self.package is None else (s.format(package=self.package) for s in sentences.FOREIGN)
         return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
 
@@ -129,6 +130,13 @@ class Certificate:
     def added(self) -> list[str]:
         """The other sentences: of the method, of the schema, or of the publisher's own."""
         return [sentence for sentence in self.assumptions if sentence not in self.required_assumptions]
+
+    @property
+    def tables(self) -> Mapping[str, int]:
+        """The tables of the release, and as how many rows of each a record counts; a single table has no name."""
+        stated = self.parameters.get("tables", {"": 1})
+        known = isinstance(stated, Mapping) and all(is_whole(rows) and rows >= 1 for rows in stated.values())
+        return stated if known else {}
 
     @property
     def _is_trained(self) -> bool:

@@ -200,6 +200,9 @@ class Schema:
         new = {column.name: column for column in columns}
         return replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
 
+    def view(self, name: str) -> Schema:
+        return self  # of one table; several have a view each (`schema.related`)
+
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
         return replace(self, columns=tuple(replace(column, derived=()) for column in self.columns))

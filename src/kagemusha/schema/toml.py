@@ -119,16 +119,38 @@ def write(
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:
         lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
+    return "\n".join(lines + _columns(columns, "") + _rules(rules, "")) + "\n"
+
+
+def write_table(
+    name: str,
+    fields: Mapping[str, Any],
+    columns: Iterable[tuple[str, Mapping[str, Any]]],
+    rules: Sequence[Mapping[str, Any]],
+) -> str:
+    """The part of a schema file that declares one of several tables."""
+    head = ["", f"[tables.{_key(name)}]", *(f"{field} = {_value(value)}" for field, value in fields.items())]
+    inside = f"tables.{_key(name)}."
+    return "\n".join([*head, *_columns(columns, inside), *_rules(rules, inside)]) + "\n"
+
+
+def _columns(columns: Iterable[tuple[str, Mapping[str, Any]]], inside: str) -> list[str]:
+    lines = []
     for name, fields in columns:
-        lines += ["", f"[columns.{_key(name)}]"]
+        lines += ["", f"[{inside}columns.{_key(name)}]"]
         derived = fields.get("derived", [])
         for field, value in fields.items():
             comment = f"  # {DERIVED}" if field in derived else ""
             lines.append(f"{field} = {_value(value)}{comment}")
+    return lines
+
+
+def _rules(rules: Sequence[Mapping[str, Any]], inside: str) -> list[str]:
+    lines = []
     for at, rule in enumerate(rules):
-        lines += ["", *([RULES_COMMENT] if at == 0 else []), "[[constraint]]"]
+        lines += ["", *([RULES_COMMENT] if at == 0 else []), f"[[{inside}constraint]]"]
         lines += [f"{field} = {_value(value)}" for field, value in rule.items()]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _key(name: str) -> str:

@@ -1,0 +1,268 @@
+"""Related tables as what is counted of them: persons as they are, rows below as weighted steps.
+
+A row of a table below counts floor(L · Π min(1, k/n)) parts of a row, the product over the tables from it up to the
+persons: n is how many rows its parent has there, k the table's `counts_as`, L = 840. All rows of one person in a table
+so count at most L · Π k parts, however many they are (docs/proofs/related.md). Who a row's parent is, n, its place and
+the row before it are decided within a person: rows are put in order within their parent by the order column and, where
+that is the same, by their contents. Nobody else is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.columns.bins import code_type, to_codes
+from kagemusha.columns.values import Plain
+from kagemusha.errors import DataError, UsageError
+from kagemusha.identity import Identity
+from kagemusha.marginals import Marginal
+from kagemusha.schema import Clique, Integer, Schema
+from kagemusha.schema.related import PARTS, Related, Table
+from kagemusha.schema.views import View, top, view_of
+from kagemusha.sources.bounding import Persons
+from kagemusha.sources.codes import CodesSource
+from kagemusha.sources.protocol import Source
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """One table as it was read: codes of its own columns, keys as plain values, places on the order's axis."""
+
+    columns: Sequence[Codes]
+    key: Sequence[Plain]
+    id: Sequence[Plain] | None
+    order: FloatArray | None
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.key)
+
+
+class StepsSource(Source):
+    """The rows of a table below, each with what it is modelled given, counted in parts of a row."""
+
+    def __init__(self, schema: Schema, columns: Sequence[Codes], weights: IntArray, *, name: str | None = None) -> None:
+        self._schema, self._name = schema, name
+        self._columns = [np.ascontiguousarray(c, dtype=code_type(s)) for c, s in zip(columns, schema.domain.sizes, strict=True)]
+        self._weights = weights
+
+    @property
+    def name(self) -> str | None:
+        """What the tables are known by."""
+        return self._name
+
+    @property
+    def schema(self) -> Schema:
+        """The view's columns."""
+        return self._schema
+
+    def count(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        """Exact sums of parts over each clique."""
+        found: dict[Clique, IntArray] = {}
+        parts = self._weights.astype(np.float64)
+        for clique in dict.fromkeys(map(tuple, cliques)):
+            # whole numbers below 2⁵³ together: doubles add them exactly, in any order
+            sums = np.bincount(self.domain.flat(clique, self._columns), parts, self.domain.cells(clique))
+            found[clique] = np.rint(sums).astype(np.int64).reshape(self.domain.shape(clique))
+        return [Marginal(tuple(clique), found[tuple(clique)]) for clique in cliques]
+
+    def batches(self) -> Iterator[list[Codes]]:
+        """Refused: parts of rows are counted, and rows are not handed out."""
+        raise UsageError("rows below a person are counted in parts: take a method that asks for counts alone, such as kage")
+
+    def records(self) -> tuple[list[Codes], IntArray]:
+        """Refused, as `batches`."""
+        raise UsageError("rows below a person are counted in parts: take a method that asks for counts alone, such as kage")
+
+    @property
+    def steps(self) -> tuple[Sequence[Codes], IntArray]:
+        """Codes and parts of every row, for looks that stay inside."""
+        return self._columns, self._weights
+
+
+class RelatedSource:
+    """All tables of one schema, linked by their keys. Private."""
+
+    def __init__(
+        self, related: Related, tables: Mapping[str, ReadTable], *, name: str | None = None, known: Identity | None = None
+    ) -> None:
+        self.schema, self._tables, self.name, self._known = related, tables, name, known
+        self.native: Any = "pyarrow"
+
+    def identity(self) -> Identity | None:
+        """Digests of all tables; private."""
+        return self._known
+
+    @cached_property
+    def linked(self) -> Mapping[str, Linked]:
+        """Every table with whose its rows are; raises `DataError` for keys that do not fit."""
+        found: dict[str, Linked] = {}
+        for table in self.schema:
+            parent = found[table.parent] if table.parent is not None else None
+            found[table.name] = _link(table, self._tables[table.name], parent, needs_names=bool(self.schema.children(table)))
+        return found
+
+    @cached_property
+    def numbers(self) -> Mapping[str, IntArray]:
+        """For each table below, how many rows each row of its parent has."""
+        return {
+            t.name: np.bincount(self.linked[t.name].parent, minlength=self.linked[t.parent].rows)
+            for t in self.schema
+            if t.parent is not None
+        }
+
+    def source(self, name: str) -> Source:
+        """What is counted of a table."""
+        return self._sources[name]
+
+    @cached_property
+    def _sources(self) -> Mapping[str, Source]:
+        return {table.name: self._source(table) for table in self.schema}
+
+    def _own(self, table: Table, view: View) -> list[Codes]:
+        """Codes of a table's own columns and of the numbers of rows below."""
+        children = self.schema.children(table)
+        counted = [coded(column, self.numbers[c.name]) for column, c in zip(view.numbers, children, strict=True)]
+        return [*self.linked[table.name].columns, *counted]
+
+    def _source(self, table: Table) -> Source:
+        view = view_of(self.schema, table)
+        own = self._own(table, view)
+        if table.parent is None:
+            return CodesSource(view.schema, own, name=self.name)
+        linked = self.linked[table.name]
+        order = linked.in_order()
+        parent = linked.parent[order]
+        first = np.append(True, parent[1:] != parent[:-1]) if len(parent) else np.zeros(0, dtype=np.bool_)
+        starts = np.flatnonzero(first)
+        place = np.arange(len(parent)) - np.repeat(starts, np.diff(np.append(starts, len(parent)))) + 1
+        columns: list[Codes] = []
+        for source, column, _ in view.context:
+            columns.append(self._above(table, source, column)[order])
+        if view.position is not None:
+            columns.append(coded(view.position, place))
+        for at, (_, column) in enumerate(view.previous):
+            before = np.empty(len(order), dtype=np.int64)
+            before[1:] = linked.columns[at][order][:-1]
+            before[first] = column.size - 1
+            columns.append(before)
+        if view.gap is not None:
+            assert linked.order is not None
+            moments = linked.order[order]
+            gaps = np.append(0, np.diff(moments))
+            columns.append(to_codes(view.gap, np.where(first, 0, gaps), first))
+        columns += [column[order] for column in own]
+        return StepsSource(view.schema, columns, self._parts(table)[order], name=self.name)
+
+    def _above(self, table: Table, source: str, column: str) -> Codes:
+        """A column of a table above, for each row of this one."""
+        rows = self.linked[table.name].parent
+        for step in self.schema.above(table):
+            if step.name == source:
+                seen = view_of(self.schema, step)
+                names = [c.name for c in (*seen.own, *seen.numbers)]
+                return self._own(step, seen)[names.index(column)][rows]
+            rows = self.linked[step.name].parent[rows]
+        raise KeyError(source)
+
+    def _parts(self, table: Table) -> IntArray:
+        """The weight of every row: one division, rounded down, at the end of the whole path."""
+        linked = self.linked[table.name]
+        above = PARTS * np.ones(linked.rows, dtype=np.int64)
+        below = np.ones(linked.rows, dtype=np.int64)
+        rows, step = linked.parent, table
+        while step.parent is not None:
+            n = self.numbers[step.name][rows]
+            above, below = above * np.minimum(n, step.counts_as), below * n
+            step = self.schema[step.parent]
+            rows = self.linked[step.name].parent[rows]
+        return above // below
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """The rows of a table whose parent is there."""
+
+    columns: Sequence[Codes]
+    parent: IntArray
+    """The row of the parent table; of a person, itself."""
+    order: FloatArray | None
+    names: Mapping[str, int]
+    """The row that an identifier names, where tables below belong to rows."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.parent)
+
+    def in_order(self) -> IntArray:
+        """Rows parent by parent, each parent's by the order column and by contents; by contents mixed where none is."""
+        contents = mixed(self.columns, self.rows)
+        by = (contents, self.parent) if self.order is None else (contents, self.order, self.parent)
+        return np.lexsort(by)
+
+
+def coded(column: Integer, numbers: IntArray) -> Codes:
+    """Codes of whole numbers."""
+    return to_codes(column, numbers, np.zeros(len(numbers), dtype=np.bool_))
+
+
+def mixed(columns: Sequence[Codes], rows: int) -> IntArray:
+    """A number of 64 bits per row that follows from the row's codes alone, as good as random."""
+    found = np.full(rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            found = (found ^ column.astype(np.uint64)) * np.uint64(0xFF51AFD7ED558CCD)
+            found = (found ^ (found >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+            found ^= found >> np.uint64(29)
+    return found.view(np.int64)
+
+
+def _link(table: Table, read: ReadTable, parent: Linked | None, *, needs_names: bool) -> Linked:
+    known = Persons()
+    keys = known.number(read.key)
+    if parent is None:
+        keep = keys >= 0
+        _require_once(table, table.key, keys[keep])
+        place = {name: at for at, name in enumerate(known.names)}
+        columns = [column[keep] for column in read.columns]
+        # the row that has the first identifier is row 0, and so on: numbers are given in the order of the rows
+        return Linked(columns, np.arange(int(keep.sum())), None, place)
+    rows = np.array([parent.names.get(name, -1) for name in known.names] + [-1], dtype=np.int64)[keys]
+    keep = rows >= 0
+    lost = int((~keep).sum())
+    if lost and table.orphans != "drop":
+        raise DataError(
+            f"{table.name}: {lost:,} rows name no row of {table.parent} in {table.key!r}. To leave such rows out, say "
+            'orphans = "drop" for this table; nothing was spent'
+        )
+    names: dict[str, int] = {}
+    if needs_names:
+        assert read.id is not None
+        own = Persons()
+        numbers = own.number(read.id)[keep]
+        _require_once(table, table.id or "", numbers[numbers >= 0])
+        names = {own.names[number]: at for at, number in enumerate(numbers.tolist()) if number >= 0}
+    order = None if read.order is None else read.order[keep]
+    return Linked([column[keep] for column in read.columns], rows[keep], order, names)
+
+
+def _require_once(table: Table, column: str, numbers: IntArray) -> None:
+    twice = len(numbers) - len(np.unique(numbers))
+    if twice:
+        raise DataError(
+            f"{table.name}: {twice:,} rows have an identifier in {column!r} that another row has, too; each row needs "
+            "its own. Nothing was spent"
+        )
+
+
+def largest(table: Table) -> int:
+    """The largest number of rows of one parent in doubles."""
+    return top(table)

@@ -1,0 +1,180 @@
+"""From several private tables to one certified model of each: one release, one budget, one certificate.
+
+Each table is asked through the Curator with its share of the release: the persons first, then the tables below, parents
+before children. What a table does not use is left for those after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.errors import UsageError
+from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
+from kagemusha.models.model import Model
+from kagemusha.models.related import RelatedModel
+from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.budget import Budget, require_promise
+from kagemusha.privacy.filter import Filter
+from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
+from kagemusha.progress import Progress, part, silent
+from kagemusha.release.curator import Curator, require_confirmed
+from kagemusha.release.release import Release
+from kagemusha.release.share import Share
+from kagemusha.rules.contradictions import require_consistent
+from kagemusha.rules.zeroed import with_zeros
+from kagemusha.schema.related import Related
+from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
+from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.version import __version__
+
+METHODS = ("kage",)
+"""Methods whose fields rows can be drawn from given what is known of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRelated:
+    """A fit that can be done and may be promised; keys were looked at, nothing was counted, nothing paid."""
+
+    synthesizer: Synthesizer
+    source: RelatedSource
+    budget: Budget
+    request: ReleaseRequest
+    simulation: int | None
+
+    def require_readable(self) -> None:
+        """Link all tables: keys that do not fit are noticed before anything is paid."""
+        for table in self.source.schema:
+            self.source.source(table.name)
+
+    def carry_out(self, book: Ledger, *, hold: bool = False, progress: Progress = silent) -> RelatedModel:
+        """Reserve, charge, read, and build a model of each table."""
+        schema, synthesizer = self.source.schema, self.synthesizer
+        request = replace(self.request, identity=self.source.identity())
+        noise: Noise = (
+            ExactNoise() if self.simulation is None else SimulatedNoise(np.random.default_rng(self.simulation))
+        )
+        accounting = Accounting(synthesizer.accounting)
+        shares = shares_of(schema)
+        names = list(shares)
+        fitted = {}
+        with Release(request, Filter(self.budget, accounting), book, noise, hold=hold) as release:
+            whole = release.filter.total
+            for at, name in enumerate(names):
+                kept_back = whole * sum(shares[other] for other in names[at + 1 :])
+                share = Share(name, schema.rows[name], kept_back)
+                curator = Curator(self.source.source(name), release, share=share)
+                heard = part(progress, at / len(names), (at + 1) / len(names))
+                fitted[name] = synthesizer.build(curator, progress=heard)
+        certificate = Certificate(
+            promised=self.budget,
+            accounting=accounting,
+            method=synthesizer.name,
+            parameters={**synthesizer.parameters(), "tables": dict(schema.rows), "shares": shares},
+            events=release.events,
+            simulated=release.simulated,
+            adaptive=synthesizer.adaptive,
+            schema_digest=schema.digest(),
+            dataset=Path(request.dataset).name,
+            policy=request.policy,
+            release=release.id,
+            version=__version__,
+            created=datetime.now(UTC).date().isoformat(),
+            unit_column=schema.unit.column,
+            ledger=None if book.in_memory else book.head.to_json(),
+        ).with_assumptions(schema.vouchers())
+        models = {}
+        for name, one in fitted.items():
+            view = schema.view(name)
+            models[name] = Model(
+                generator=with_zeros(one.generator, view) if view.constraints else one.generator,
+                schema=view,
+                certificate=certificate,
+                measurements=tuple(one.measurements),
+                trace=tuple(one.trace),
+                interactions=tuple(one.interactions),
+                scores=one.scores,
+                ceilings=dict(one.ceilings),
+                expected=one.expected,
+                like=self.source.native,
+            )
+        return RelatedModel(schema, models, self.source.native)
+
+
+def shares_of(schema: Related) -> dict[str, float]:
+    """Of the budget, for each table: by how many columns it has of its own."""
+    sizes = {table.name: 1 + len(table.modelled) + len(schema.children(table)) for table in schema}
+    return {name: size / sum(sizes.values()) for name, size in sizes.items()}
+
+
+def plan_related(
+    synthesizer: Synthesizer,
+    tables: Any,
+    related: Related,
+    budget: Budget,
+    *,
+    named: bool = True,
+    dataset: str | None = None,
+    policy: str = "default",
+    key: str = "",
+    simulation: int | None = None,
+) -> PlannedRelated:
+    """Everything that can be refused before anything is counted."""
+    if synthesizer.name not in METHODS:
+        raise UsageError(f"method {synthesizer.name!r} does not model related tables; {', '.join(METHODS)} does")
+    if not budget.is_finite:
+        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
+    if simulation is not None and simulation < 0:
+        raise UsageError(f"simulation (--seed) must be at least 0, got {simulation}")
+    for table in related:
+        view = related.view(table.name)
+        require_confirmed(table.schema)
+        if view.constraints:
+            require_consistent(view)
+        synthesizer.plan(view.domain, budget)
+    source = open_related(tables, related)
+    budget = replace(budget, rows=1)
+    details: dict[str, Any] = {"schema": related.digest(), "parameters": repr(synthesizer.parameters())}
+    spent = budget
+    if simulation is not None:
+        spent = replace(budget, epsilon=float("inf"))
+        details |= {"simulation": simulation, "epsilon": budget.epsilon}
+    accounting = Accounting(synthesizer.accounting)
+    Filter(budget, accounting)
+    require_promise(spent)
+    name = dataset or source.name
+    if named:
+        require_named(name)
+    request = ReleaseRequest(
+        dataset=name or "tables",
+        policy=policy,
+        method=synthesizer.name,
+        budget=spent,
+        accounting=accounting,
+        key=key,
+        details=details,
+    )
+    return PlannedRelated(synthesizer, source, budget, request, simulation)
+
+
+def fit_related(
+    synthesizer: Synthesizer,
+    tables: Any,
+    related: Related,
+    budget: Budget,
+    *,
+    ledger: Ledger,
+    progress: Progress = silent,
+    **how: Any,
+) -> RelatedModel:
+    """Plan and carry out; `how` is as in `plan_related`."""
+    planned = plan_related(synthesizer, tables, related, budget, **how)
+    planned.require_readable()
+    return planned.carry_out(ledger, progress=progress)
+
