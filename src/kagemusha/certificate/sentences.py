@@ -95,7 +95,8 @@ DRAWN = (
 
 def related(tables: Mapping[str, int]) -> tuple[str, ...]:
     """Whom and what the promise covers where several tables belong together."""
-    persons, *below = tables
+    persons, *others = tables
+    below = [name for name in others if name.removesuffix("-next") not in others or not name.endswith("-next")]
     named = ", ".join(map(repr, below))
     parts = ", ".join(f"{tables[name]:,} ({name})" for name in below)
     whom = (sentence.format(persons=persons, below=named, parts=parts) for sentence in RELATED)

@@ -130,6 +130,7 @@ def synth(
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
+    from kagemusha.schema.toml import names_tables
 
     if (seed is not None) != simulation:
         raise UsageError(
@@ -166,6 +167,10 @@ def synth(
             witness=witness,
             output=wanted,
         )
+        if names_tables(schema):
+            from kagemusha.cli.related import synth_related
+
+            return synth_related(order, progress, as_json=as_json)
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind

@@ -24,9 +24,10 @@ from kagemusha.folder.table_file import table_check
 from kagemusha.forensics.drawn import drawn_check
 from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.paid import bell_shaped, paid_check
+from kagemusha.forensics.related import related_checks
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.events import GenerationEvent
-from kagemusha.schema import Schema
+from kagemusha.schema.declared import Declared
 
 NOBODY = Trust()
 
@@ -90,7 +91,9 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
     checks = certificate_checks(opened)
     if all_passed(checks):
         checks.append(_words_check(certificate, released_schema(inventory, certificate)))
-    if all_passed(checks) and certificate.outputs:
+    if all_passed(checks) and len(certificate.tables) > 1:
+        checks += related_checks(inventory, certificate, released_schema(inventory, certificate))
+    elif all_passed(checks) and certificate.outputs:
         checks.append(_whole_check(certificate))
     if all_passed(checks) and MODEL in inventory.files:
         checks += model_checks(inventory, certificate)
@@ -102,7 +105,7 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
     return Verdict(opened.path, certificate, opened.digest, checks, signed, demanded)
 
 
-def _words_check(certificate: Certificate, schema: Schema | None) -> Check:
+def _words_check(certificate: Certificate, schema: Declared | None) -> Check:
     """Sentences that this program would not write for such a release are the publisher's own: unverified."""
     ours = {*certificate.required_assumptions, sentences.SAFE}
     drawn = (event for event in certificate.events if isinstance(event, GenerationEvent))
@@ -110,7 +113,7 @@ def _words_check(certificate: Certificate, schema: Schema | None) -> Check:
     if schema is not None:
         records, discovered = reads_records(certificate), "discovered" in certificate.parameters
         ours |= {*sentences.weighted(schema), *schema.vouchers()}
-        ours.add(travels(schema, records=records, discovered=discovered))
+        ours.add(travels(schema.view(next(iter(schema.rows))), records=records, discovered=discovered))
     own = [sentence for sentence in certificate.assumptions if sentence not in ours]
     if not own:
         return Check("words", True, "are those that this program writes for such a release")

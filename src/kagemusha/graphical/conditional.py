@@ -7,14 +7,14 @@ rows as the leading axis, some at a time. Work grows with rows times cells of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import DataError
-from kagemusha.graphical.junction_tree import JunctionTree, junction_tree
+from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.schema.domain import Clique, Domain
 
@@ -23,8 +23,10 @@ CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
     """A potential as one table over the columns to be drawn for each combination of the known ones."""
+
+    clique: Clique
 
     known: Clique
     free: Clique
@@ -39,10 +41,10 @@ class ConditionalField:
         self.domain = field.domain
         given = set(known)
         self.free = self.domain.project(name for name in self.domain if name not in given)
-        self._parts = [part for c, table in field.potentials.items() if (part := _part(self.domain, c, table, given)).free]
-        self.tree = junction_tree(self.free, [part.free for part in self._parts], max_cells=max_cells)
-        self._hosted: list[list[_Part]] = [[] for _ in self.tree.cliques]
-        for part in self._parts:
+        self.parts = [part for c, table in field.potentials.items() if (part := _part(self.domain, c, table, given)).free]
+        self.tree = junction_tree(self.free, [part.free for part in self.parts], max_cells=max_cells)
+        self._hosted: list[list[Part]] = [[] for _ in self.tree.cliques]
+        for part in self.parts:
             host = self.tree.host(part.free)
             assert host is not None
             self._hosted[host].append(part)
@@ -54,16 +56,58 @@ class ConditionalField:
             self._draw(codes[begin : begin + step], rng)
 
     def chances(self, codes: IntArray, column: str) -> FloatArray:
-        """P(column | known columns) of each row, for tests and forecasts."""
-        found = np.empty((len(codes), self.free.size(column)))
-        tables = self._upward(codes)
-        for row in range(len(codes)):
-            found[row] = _joint(self.tree, [t[row] for t in tables], self.free, column)
+        """P(column | known columns) of each row."""
+        return self.chances_of(codes, (column,))[0]
+
+    def chances_of(self, codes: IntArray, columns: Sequence[str]) -> list[FloatArray]:
+        """The same for several columns, each by itself."""
+        found = [np.empty((len(codes), self.free.size(name))) for name in columns]
+        step = max(1, CELLS // max(1, self.tree.cells))
+        hosts = [self.tree.host((name,)) for name in columns]
+        for begin in range(0, len(codes), step):
+            beliefs, _ = self._beliefs(codes[begin : begin + step])
+            for name, host, table in zip(columns, hosts, found, strict=True):
+                assert host is not None
+                table[begin : begin + step] = beliefs[host].sum(axis=_others(self.tree.cliques[host], (name,)))
         return found
 
-    def _upward(self, codes: IntArray) -> list[FloatArray]:
-        """For each clique the products of its potentials and of what comes from below; scaled row by row."""
+    def expected(self, codes: IntArray) -> tuple[float, list[FloatArray]]:
+        """Sum of log Z over rows like these, and how often each cell of each potential is expected among them.
+
+        One line per combination of a potential's known columns, as in `parts`.
+        """
+        log_z = 0.0
+        found = [np.zeros(part.table.shape) for part in self.parts]
+        step = max(1, CELLS // max(1, self.tree.cells))
+        for begin in range(0, len(codes), step):
+            some = codes[begin : begin + step]
+            beliefs, logs = self._beliefs(some)
+            log_z += float(logs.sum())
+            for part, sums in zip(self.parts, found, strict=True):
+                host = self.tree.host(part.free)
+                assert host is not None
+                lines = beliefs[host].sum(axis=_others(self.tree.cliques[host], part.free)).reshape(len(some), -1)
+                np.add.at(sums, self.domain.flat(part.known, some.T), lines)
+        return log_z, found
+
+    def _beliefs(self, codes: IntArray) -> tuple[list[FloatArray], FloatArray]:
+        """For each clique the chances of its cells, and log Z, row by row."""
+        beliefs: list[FloatArray] = []
+        tables, log_z = self._upward(codes)
+        for node, (clique, table) in enumerate(zip(self.tree.cliques, tables, strict=True)):
+            separator = self.tree.separators[node]
+            sums = table.sum(axis=_others(clique, separator), keepdims=True)
+            above = self.tree.parents[node]
+            wanted: FloatArray = np.ones(sums.shape)
+            if above >= 0:
+                wanted = beliefs[above].sum(axis=_others(self.tree.cliques[above], separator)).reshape(sums.shape)
+            beliefs.append(table * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0))
+        return beliefs, log_z
+
+    def _upward(self, codes: IntArray) -> tuple[list[FloatArray], FloatArray]:
+        """For each clique the products of its potentials and of what comes from below, scaled row by row; and log Z."""
         tree, free = self.tree, self.free
+        log_z = np.zeros(len(codes))
         tables: list[FloatArray] = [np.zeros((0,))] * len(tree.cliques)
         messages: list[tuple[int, Clique, FloatArray]] = []
         for node in reversed(range(len(tree.cliques))):
@@ -80,15 +124,18 @@ class ConditionalField:
             top[np.isneginf(top)] = 0.0
             table = np.exp(logs - top)
             tables[node] = table
+            log_z += top.reshape(len(codes))
             if tree.parents[node] >= 0:
                 out = tuple(1 + i for i, name in enumerate(clique) if name not in tree.separators[node])
                 with np.errstate(divide="ignore"):
                     messages.append((tree.parents[node], tree.separators[node], np.log(table.sum(axis=out))))
-        return tables
+        with np.errstate(divide="ignore"):
+            log_z += np.log(tables[0].reshape(len(codes), -1).sum(axis=1))
+        return tables, log_z
 
     def _draw(self, codes: IntArray, rng: np.random.Generator) -> None:
         tree, free = self.tree, self.free
-        tables = self._upward(codes)
+        tables, _ = self._upward(codes)
         rows = np.arange(len(codes))
         axes = {name: self.domain.axis(name) for name in free}
         for node, clique in enumerate(tree.cliques):
@@ -112,11 +159,11 @@ class ConditionalField:
                 codes[:, axes[name]] = code
 
 
-def _part(domain: Domain, clique: Clique, table: FloatArray, given: set[str]) -> _Part:
+def _part(domain: Domain, clique: Clique, table: FloatArray, given: set[str]) -> Part:
     known = tuple(name for name in clique if name in given)
     free = tuple(name for name in clique if name not in given)
     order = [clique.index(name) for name in (*known, *free)]
-    return _Part(known, free, np.ascontiguousarray(table.transpose(order)).reshape(domain.cells(known), -1))
+    return Part(clique, known, free, np.ascontiguousarray(table.transpose(order)).reshape(domain.cells(known), -1))
 
 
 def _spread(domain: Domain, clique: Clique, names: Clique) -> tuple[int, ...]:
@@ -124,24 +171,6 @@ def _spread(domain: Domain, clique: Clique, names: Clique) -> tuple[int, ...]:
     return tuple(domain.size(name) if name in names else 1 for name in clique)
 
 
-def _joint(tree: JunctionTree, tables: list[FloatArray], domain: Domain, column: str) -> FloatArray:
-    """The marginal of one column from the upward tables of one row: downward, clique by clique."""
-    beliefs: list[FloatArray] = []
-    for node, clique in enumerate(tree.cliques):
-        table = tables[node]
-        if tree.parents[node] >= 0:
-            separator = tree.separators[node]
-            above = tree.cliques[tree.parents[node]]
-            out = tuple(i for i, name in enumerate(above) if name not in separator)
-            wanted = beliefs[tree.parents[node]].sum(axis=out)
-            own = tuple(i for i, name in enumerate(clique) if name not in separator)
-            sums = table.sum(axis=own)
-            share = np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
-            table = table * share.reshape(_spread(domain, clique, separator))
-        else:
-            table = table / table.sum()
-        beliefs.append(table)
-        if column in clique:
-            found: FloatArray = table.sum(axis=tuple(i for i, name in enumerate(clique) if name != column))
-            return found
-    raise KeyError(column)
+def _others(clique: Clique, names: Clique) -> tuple[int, ...]:
+    """Axes of a clique's table, one row each, that are summed out to leave some names."""
+    return tuple(1 + i for i, name in enumerate(clique) if name not in names)

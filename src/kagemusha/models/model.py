@@ -12,7 +12,6 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.columns.cells import Cells
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import library_of
 from kagemusha.errors import DataError, KagemushaError, UsageError
@@ -114,21 +113,8 @@ class Model:
 
         All doubles pass here, and none leaves that breaks a rule of the schema.
         """
-        cells = self.cells(codes, condition, rng=rng)
+        cells = self._doubles.cells(codes, rng=rng, groups=condition.groups)
         return Encoder(self.schema).frame(cells, like=self.like if like is None else like, first=first)
-
-    def cells(self, codes: IntArray, condition: Requirement, *, rng: np.random.Generator) -> dict[str, Cells]:
-        """The values of some codes drawn under a condition, as rules see them."""
-        return self._doubles.cells(codes, rng=rng, groups=condition.groups)
-
-    def listed(self, codes: IntArray, rng: np.random.Generator) -> IntArray:
-        """The codes with a listed category in the place of every one that nobody listed."""
-        return self._doubles.listed(codes, rng)
-
-    @property
-    def shapes(self) -> Mapping[str, FloatArray]:
-        """How densities lean inside the bins of each column."""
-        return self._doubles.shapes
 
     def sample(
         self,

@@ -13,32 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.arrays import Codes, IntArray
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.columns.bins import to_codes
-from kagemusha.columns.cells import Cells
 from kagemusha.encoding.frames import build_frame
-from kagemusha.errors import UsageError
-from kagemusha.models.model import Model
-from kagemusha.models.steps import Steps
+from kagemusha.models.doubles import Doubles
+from kagemusha.models.families import Drawn, draw_tables
+from kagemusha.models.model import Model, checked_rows
 from kagemusha.progress import Progress, silent
-from kagemusha.schema import Modelled
-from kagemusha.schema.related import Related, Table
-from kagemusha.schema.views import View, view_of
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Rows of one table: their values, the codes that the tables below are modelled given, and the parent of each."""
-
-    cells: Mapping[str, Cells]
-    codes: Mapping[str, Codes]
-    parent: IntArray
-
-    @property
-    def rows(self) -> int:
-        """How many."""
-        return len(self.parent)
+from kagemusha.schema.related import Related
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +53,6 @@ class RelatedModel:
 
         `where` is a condition on the persons' own columns and on how many rows they have, such as "sex = 'F'".
         """
-        if persons is not None and persons < 1:
-            raise UsageError(f"persons must be at least 1, got {persons}")
         drawn = self.draw(persons, rng=np.random.default_rng(seed), where=where, progress=progress)
         return self.frames(drawn, self.like if like is None else like)
 
@@ -86,45 +65,11 @@ class RelatedModel:
         progress: Progress = silent,
     ) -> dict[str, Drawn]:
         """Values and codes of all tables, parents first."""
-        found: dict[str, Drawn] = {}
-        for at, table in enumerate(self.schema):
-            progress(f"drawing {table.name}", at / len(self.schema.tables))
-            view = view_of(self.schema, table)
-            if table.parent is None:
-                found[table.name] = self._persons(table, view, persons, where, rng)
-            else:
-                found[table.name] = self._below(table, view, found, rng)
-        return found
-
-    def _persons(
-        self, table: Table, view: View, persons: int | None, where: str | None, rng: np.random.Generator
-    ) -> Drawn:
-        model = self.models[table.name]
-        condition = model.condition(where)
-        codes = model.sample_codes(persons, rng=rng, where=condition.evidence)
-        cells = model.cells(codes, condition, rng=rng)
-        columns = (*view.own, *view.numbers)
-        return Drawn(cells, {c.name: codes_of(c, cells[c.name]) for c in columns}, np.arange(len(codes)))
-
-    def _below(self, table: Table, view: View, found: Mapping[str, Drawn], rng: np.random.Generator) -> Drawn:
-        assert table.parent is not None
-        parent = found[table.parent]
-        place = [c.name for c in view_of(self.schema, self.schema[table.parent]).numbers]
-        names = [child.name for child in self.schema.children(self.schema[table.parent])]
-        counts = np.asarray(parent.cells[place[names.index(table.name)]].numbers, dtype=np.int64)
-        context: list[Codes] = []
-        for source, column, _ in view.context:
-            rows = np.arange(parent.rows)
-            for step in self.schema.above(table):
-                if step.name == source:
-                    break
-                rows = found[step.name].parent[rows]
-            context.append(found[source].codes[column][rows])
-        steps = Steps.of(self.models[table.name], table, view)
-        rows, codes, cells = steps.draw(context, counts, rng)
-        columns = (*view.own, *view.numbers)
-        shown = {c.name: codes[:, at].astype(np.int64) for at, c in enumerate(columns)}
-        return Drawn(cells, shown, rows)
+        root = self.models[self.schema.root.name]
+        condition = root.condition(where)
+        doubles = {name: Doubles(model.schema, model.generator) for name, model in self.models.items()}
+        count = checked_rows(root.rows if persons is None else persons)
+        return draw_tables(self.schema, doubles, count, rng, groups=condition.groups, progress=progress)
 
     def frames(self, drawn: Mapping[str, Drawn], like: Any) -> dict[str, Any]:
         """Tables in the library of `like`, with fresh keys."""
@@ -149,15 +94,3 @@ class RelatedModel:
         """The same models under a certificate that says more."""
         bound = {name: replace(model, certificate=certificate) for name, model in self.models.items()}
         return replace(self, models=bound)
-
-
-def codes_of(column: Modelled, cells: Cells) -> Codes:
-    """The codes of values."""
-    axis = column.axis
-    if axis is None:
-        return cells.codes
-    codes = to_codes(axis, cells.numbers, axis.lacking(cells)).astype(np.int64)
-    special = (cells.codes >= 0) & (cells.codes < len(axis.special))
-    codes[special] = axis.n_values + cells.codes[special]
-    return codes
-

@@ -9,35 +9,39 @@ from functools import cached_property
 import numpy as np
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
-from kagemusha.columns.bins import to_codes
 from kagemusha.columns.cells import Cells
 from kagemusha.errors import DataError
 from kagemusha.generators.generator import Generator
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical.conditional import ConditionalField
-from kagemusha.models.model import Model
+from kagemusha.models.doubles import Doubles
+from kagemusha.models.moments import Moments, Rows, apart
 from kagemusha.schema import Modelled
 from kagemusha.schema.related import Table
-from kagemusha.schema.views import View
+from kagemusha.schema.views import View, lag_clique
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
     """The field of one table's steps, and what it needs to draw values."""
 
-    model: Model
+    rows: Doubles
+    """Of the rows by themselves."""
+    first: MarkovGenerator
+    """The same as a field."""
     generator: MarkovGenerator
+    """Of a row given the one before."""
     table: Table
     view: View
 
     @classmethod
-    def of(cls, model: Model, table: Table, view: View) -> Steps:
-        """From a model; a `DataError` if it holds no field."""
-        return cls(model, _field(model.generator), table, view)
+    def of(cls, rows: Doubles, following: Doubles, table: Table, view: View) -> Steps:
+        """From the two models of a table; a `DataError` if they hold no field."""
+        return cls(rows, _field(rows.generator), _field(following.generator), table, view)
 
     @cached_property
     def _shapes(self) -> Mapping[str, FloatArray]:
-        return self.model.shapes
+        return self.rows.shapes
 
     def draw(
         self, context: Sequence[Codes], counts: IntArray, rng: np.random.Generator
@@ -55,10 +59,15 @@ class Steps:
         moment = np.zeros(len(counts))
         for place in range(1, int(counts.max(initial=0)) + 1):
             there = np.flatnonzero(counts >= place)
-            rows = self._known(context, there, place, last[there])
-            moment[there] = self._moments(rows, place, moment[there], rng)
+            known = self._known.known([c[there] for c in context], np.full(len(there), place))
+            if self._moments is not None:
+                moments_of = self._moments
+                drawn = moments_of.first(known, rng) if place == 1 else moments_of.after(known, moment[there], rng)
+                moment[there] = drawn
+            rows = np.hstack([last[there], known])
             self._rest.draw(rows, rng)
-            own = rows[:, [self.generator.field.domain.axis(c.name) for c in columns]]
+            rows = rows[:, len(self.view.previous) :]
+            own = rows[:, [self.first.field.domain.axis(c.name) for c in columns]]
             last[there] = own[:, : len(self.view.own)]
             whose.append(there)
             codes.append(self._shown(rows, columns, rng))
@@ -68,71 +77,33 @@ class Steps:
         together = np.concatenate(codes)[order]
         return parents[order], together, self._cells(columns, together, np.concatenate(moments)[order], rng)
 
-    def _known(self, context: Sequence[Codes], there: IntArray, place: int, last: IntArray) -> IntArray:
-        """Lines with what is known of the rows at one place; the rest is 0."""
-        domain = self.generator.field.domain
-        rows = np.zeros((len(there), len(domain)), dtype=np.int64)
-        known = [column[there] for column in context]
-        if self.view.position is not None:
-            known.append(np.full(len(there), to_codes(self.view.position, np.array([place]), np.array([False]))[0]))
-        known += list(last.T)
-        for name, column in zip(self.view.given, known, strict=True):
-            self._put(rows, name, column)
-        return rows
+    @cached_property
+    def _known(self) -> Rows:
+        return Rows(self.first, self.view)
 
-    def _put(self, rows: IntArray, name: str, codes: Codes) -> None:
-        """A column, and the hidden one that holds its groups."""
-        domain = self.generator.field.domain
-        rows[:, domain.axis(name)] = codes
-        if name in self.generator.groups:
-            hidden, group = self.generator.groups[name]
-            rows[:, domain.axis(hidden)] = group[codes]
-
-    def _moments(self, rows: IntArray, place: int, before: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Values of the order column, and what they say of the rows: the first one drawn, then one gap after another."""
-        gap = self.view.gap
-        if gap is None or self.table.order is None:
-            return before
+    @cached_property
+    def _moments(self) -> Moments | None:
+        if self.view.gap is None or self.table.order is None:
+            return None
         axis = self.table.schema.axis(self.table.order)
-        at = self.generator.field.domain.axis(axis.name)
-        none = np.zeros(len(rows), dtype=np.bool_)
-        if place == 1:
-            self._put(rows, gap.name, np.full(len(rows), gap.size - 1))
-            self._first.draw(rows, rng)
-            found = axis.draw(rows[:, at], rng=rng, shape=self._shapes.get(axis.name)).numbers.astype(np.float64)
-        else:
-            self._gap.draw(rows, rng)
-            codes = np.minimum(rows[:, self.generator.field.domain.axis(gap.name)], gap.n_values - 1)
-            step = gap.draw(codes, rng=rng, shape=self._shapes.get(gap.name)).numbers
-            self._put(rows, gap.name, codes)
-            found = np.minimum(before + step, axis.high)
-        self._put(rows, axis.name, to_codes(axis, found, none))
-        return found
-
-    def _plan(self, *more: str) -> ConditionalField:
-        """Draws whatever is not known once these columns are, too."""
-        known = [*self.view.given, *more]
-        hidden = [self.generator.groups[name][0] for name in known if name in self.generator.groups]
-        return ConditionalField(self.generator.field, [*known, *hidden])
-
-    @cached_property
-    def _gap(self) -> ConditionalField:
-        return self._plan()
-
-    @cached_property
-    def _first(self) -> ConditionalField:
-        return self._plan() if self.view.gap is None else self._plan(self.view.gap.name)
+        lag = apart(self.generator.field, lag_clique(self.view, axis.name))
+        level = apart(self.generator.field, (axis.name,))
+        return Moments(self._known, axis, self.view.gap, lag, level, self._shapes.get(axis.name))
 
     @cached_property
     def _rest(self) -> ConditionalField:
-        if self.view.gap is None or self.table.order is None:
-            return self._plan()
-        return self._plan(self.view.gap.name, self.table.order)
+        before = [column.name for _, column in self.view.previous]
+        return ConditionalField(self.generator.field, self._known.with_groups(self.view.given, *self._order) + before)
+
+    @property
+    def _order(self) -> tuple[str, ...]:
+        """The columns that are drawn before all others."""
+        return () if self.view.gap is None else self._known.order
 
     def _shown(self, rows: IntArray, columns: Sequence[Modelled], rng: np.random.Generator) -> IntArray:
         """Codes of own columns; what nobody listed becomes a listed category."""
-        domain = self.generator.domain
-        seen = self.model.listed(rows[:, : len(domain)], rng)
+        domain = self.first.domain
+        seen = self.rows.listed(rows[:, : len(domain)], rng)
         return seen[:, [domain.axis(column.name) for column in columns]]
 
     def _cells(

@@ -145,6 +145,8 @@ class Related:
                 raise parent.error(f'tables below belong to its rows: say which column names them, id = "…" ({table.name})')
         object.__setattr__(self, "tables", tuple(ordered))
         for table in self.tables:
+            if f"{table.name}-next" in given:
+                raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
             if self.parts(table) > MOST_PARTS:
                 raise table.error(f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}")
 
@@ -179,8 +181,11 @@ class Related:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """For each table what a person counts as there, at most."""
-        return {table.name: self.parts(table) for table in self.tables}
+        """For each table what a person counts as there, at most; and the same for its rows beside the row before."""
+        from kagemusha.schema.views import NEXT
+
+        below = {f"{t.name}{NEXT}": self.parts(t) for t in self.tables if t.parent is not None}
+        return {table.name: self.parts(table) for table in self.tables} | below
 
     # what verify and certificates ask of any schema
 
@@ -207,10 +212,12 @@ class Related:
         return tuple(line for table in self.tables for line in table.schema.vouchers())
 
     def view(self, name: str) -> Schema:
-        """What is counted of a table: its rows with what they are modelled given."""
-        from kagemusha.schema.views import view_of
+        """What is counted of a table: its rows with what they are modelled given, or beside the row before."""
+        from kagemusha.schema.views import NEXT, view_of
 
-        return view_of(self, self[name]).schema
+        if name in (table.name for table in self.tables):
+            return view_of(self, self[name]).schema
+        return view_of(self, self[name.removesuffix(NEXT)]).next_schema
 
     # the file
 

@@ -47,6 +47,10 @@ def number(child: str) -> str:
 POSITION = "place among siblings"
 
 
+NEXT = "-next"
+"""Behind a table's name: its rows together with the row before them."""
+
+
 @dataclass(frozen=True)
 class View:
     """The columns that are counted together for one table."""
@@ -59,22 +63,34 @@ class View:
     gap: Integer | None
     own: tuple[Modelled, ...]
     numbers: tuple[Integer, ...]
+    siblings: Integer
+    """How many rows a row's parent has: a column of the context. Of a person, no column of the view."""
     constraints: tuple[object, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
-        """All of them as one table, in the order in which they are drawn."""
+        """Rows by themselves, in the order in which they are drawn."""
         columns: list[Modelled] = [c for _, _, c in self.context]
         columns += [] if self.position is None else [self.position]
-        columns += [c for _, c in self.previous]
         columns += [] if self.gap is None else [self.gap]
         return Schema([*columns, *self.own, *self.numbers], constraints=self.constraints)  # type: ignore[arg-type]
 
+    @cached_property
+    def next_schema(self) -> Schema:
+        """The columns of the row before, then those of the rows themselves."""
+        return Schema([*(c for _, c in self.previous), *self.schema.modelled])
+
     @property
     def given(self) -> tuple[str, ...]:
-        """Names of the columns that are known before a row is drawn."""
+        """Names of the columns that are known before any row is drawn."""
         position = () if self.position is None else (self.position.name,)
-        return (*(c.name for _, _, c in self.context), *position, *(c.name for _, c in self.previous))
+        return (*(c.name for _, _, c in self.context), *position)
+
+
+def lag_clique(view: View, order: str) -> tuple[str, str]:
+    """The order column in the row before, and the gap after it: what the order is drawn by."""
+    assert view.gap is not None
+    return next(column.name for own, column in view.previous if own == order), view.gap.name
 
 
 def view_of(related: Related, table: Table) -> View:
@@ -86,7 +102,7 @@ def view_of(related: Related, table: Table) -> View:
     own = tuple(table.modelled)
     if table.parent is None:
         rules = tuple(rule for rule in table.schema.constraints if not rule.guess)
-        return _checked(table, View((), None, (), None, own, numbers, rules))
+        return _checked(table, View((), None, (), None, own, numbers, _alone(table), rules))
     parent = related[table.parent]
     above: list[tuple[str, str, Modelled]] = []
     for source in dict.fromkeys((parent.name, related.root.name)):
@@ -96,7 +112,13 @@ def view_of(related: Related, table: Table) -> View:
     top_here = top(table)
     position = Integer(POSITION, lower=1, upper=top_here, edges=grid(1, top_here)) if table.order is not None else None
     previous = tuple((c.name, renamed(c, f"previous {c.name}", missing=True)) for c in own)
-    return _checked(table, View(tuple(above), position, previous, _gap(table), own, numbers))
+    here = f"{parent.name}: {number(table.name)}"
+    siblings = replace(_alone(table), name=here)
+    return _checked(table, View(tuple(above), position, previous, _gap(table), own, numbers, siblings))
+
+
+def _alone(table: Table) -> Integer:
+    return Integer(number(table.name), lower=0, upper=top(table), edges=grid(0, top(table)))
 
 
 def top(table: Table) -> int:
@@ -119,8 +141,8 @@ def renamed(column: Modelled, name: str, *, missing: bool = False) -> Modelled:
 
 
 def _checked(table: Table, view: View) -> View:
-    names: Sequence[str] = [*view.given, *([] if view.gap is None else [view.gap.name])]
-    names = [*names, *(c.name for c in (*view.own, *view.numbers))]
+    names: Sequence[str] = [*view.given, *(c.name for _, c in view.previous)]
+    names = [*names, *([] if view.gap is None else [view.gap.name]), *(c.name for c in (*view.own, *view.numbers))]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise SchemaError(f"tables.{table.name}: two columns are called {twice[0]!r} there; rename one")

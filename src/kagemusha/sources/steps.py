@@ -24,9 +24,10 @@ from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Integer, Schema
 from kagemusha.schema.related import PARTS, Related, Table
-from kagemusha.schema.views import View, top, view_of
+from kagemusha.schema.views import NEXT, View, view_of
 from kagemusha.sources.bounding import Persons
 from kagemusha.sources.codes import CodesSource
+from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
 
 
@@ -119,8 +120,12 @@ class RelatedSource:
         }
 
     def source(self, name: str) -> Source:
-        """What is counted of a table."""
-        return self._sources[name]
+        """What is counted of a table: see `Related.view`."""
+        if name in self._sources:
+            own = self.schema.view(name).domain
+            whole = self._sources[name]
+            return whole if whole.domain == own else PartSource(whole, own.names)
+        return self._sources[name.removesuffix(NEXT)]
 
     @cached_property
     def _sources(self) -> Mapping[str, Source]:
@@ -144,22 +149,21 @@ class RelatedSource:
         starts = np.flatnonzero(first)
         place = np.arange(len(parent)) - np.repeat(starts, np.diff(np.append(starts, len(parent)))) + 1
         columns: list[Codes] = []
-        for source, column, _ in view.context:
-            columns.append(self._above(table, source, column)[order])
-        if view.position is not None:
-            columns.append(coded(view.position, place))
         for at, (_, column) in enumerate(view.previous):
             before = np.empty(len(order), dtype=np.int64)
             before[1:] = linked.columns[at][order][:-1]
             before[first] = column.size - 1
             columns.append(before)
+        for source, column_there, _ in view.context:
+            columns.append(self._above(table, source, column_there)[order])
+        if view.position is not None:
+            columns.append(coded(view.position, place))
         if view.gap is not None:
             assert linked.order is not None
-            moments = linked.order[order]
-            gaps = np.append(0, np.diff(moments))
+            gaps = np.append(0, np.diff(linked.order[order]))
             columns.append(to_codes(view.gap, np.where(first, 0, gaps), first))
         columns += [column[order] for column in own]
-        return StepsSource(view.schema, columns, self._parts(table)[order], name=self.name)
+        return StepsSource(view.next_schema, columns, self._parts(table)[order], name=self.name)
 
     def _above(self, table: Table, source: str, column: str) -> Codes:
         """A column of a table above, for each row of this one."""
@@ -262,7 +266,3 @@ def _require_once(table: Table, column: str, numbers: IntArray) -> None:
             "its own. Nothing was spent"
         )
 
-
-def largest(table: Table) -> int:
-    """The largest number of rows of one parent in doubles."""
-    return top(table)

@@ -6,6 +6,7 @@ before children. What a table does not use is left for those after it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,10 @@ import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import UsageError
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
+from kagemusha.models.doubles import Doubles
+from kagemusha.models.families import draw_tables, parents
 from kagemusha.models.model import Model
 from kagemusha.models.related import RelatedModel
 from kagemusha.privacy.accountants import Accounting
@@ -31,8 +35,19 @@ from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema.related import Related
 from kagemusha.sources.several import open_related
 from kagemusha.sources.steps import RelatedSource
-from kagemusha.synthesizers.protocol import Synthesizer
+from kagemusha.schema.views import NEXT, view_of
+from kagemusha.synthesizers.next_rows import measure_next, next_rows
+from kagemusha.synthesizers.protocol import Fitted, Synthesizer
 from kagemusha.version import __version__
+
+LATER = 0.25
+"""Of a table's share, what is spent on how its rows follow each other."""
+
+CELLS = 60_000
+"""Cells of the model of a table below."""
+
+PARENTS = 20_000
+"""Persons that are drawn to see whose rows follow each other."""
 
 METHODS = ("kage",)
 """Methods whose fields rows can be drawn from given what is known of each."""
@@ -63,6 +78,7 @@ class PlannedRelated:
         accounting = Accounting(synthesizer.accounting)
         shares = shares_of(schema)
         names = list(shares)
+        tables = methods_of(synthesizer, schema)
         fitted = {}
         with Release(request, Filter(self.budget, accounting), book, noise, hold=hold) as release:
             whole = release.filter.total
@@ -71,7 +87,12 @@ class PlannedRelated:
                 share = Share(name, schema.rows[name], kept_back)
                 curator = Curator(self.source.source(name), release, share=share)
                 heard = part(progress, at / len(names), (at + 1) / len(names))
-                fitted[name] = synthesizer.build(curator, progress=heard)
+                if name in tables:
+                    fitted[name] = tables[name].build(curator, progress=heard)
+                else:
+                    heard("looking at what follows what", 0.0)
+                    rng = np.random.default_rng(release.noise.seed())
+                    fitted[name] = build_next(curator, fitted, schema, name, rng)
         certificate = Certificate(
             promised=self.budget,
             accounting=accounting,
@@ -108,9 +129,37 @@ class PlannedRelated:
 
 
 def shares_of(schema: Related) -> dict[str, float]:
-    """Of the budget, for each table: by how many columns it has of its own."""
-    sizes = {table.name: 1 + len(table.modelled) + len(schema.children(table)) for table in schema}
+    """Of the budget, for each table by how many columns it has; of that a part for how its rows follow each other."""
+    sizes = {}
+    for table in schema:
+        own = 1.0 + len(table.modelled) + len(schema.children(table))
+        if table.parent is None:
+            sizes[table.name] = own / 2  # a person counts once there, so noise is small
+        else:
+            sizes |= {table.name: (1 - LATER) * own, f"{table.name}{NEXT}": LATER * own}
     return {name: size / sum(sizes.values()) for name, size in sizes.items()}
+
+
+def methods_of(synthesizer: Synthesizer, schema: Related) -> dict[str, Synthesizer]:
+    """The method for each table; rows below are drawn one field per row, so theirs must be small."""
+    small = replace(synthesizer, max_cells=CELLS)  # type: ignore[type-var]
+    return {table.name: synthesizer if table.parent is None else small for table in schema}
+
+
+def build_next(
+    curator: Curator, fitted: Mapping[str, Fitted], schema: Related, name: str, rng: np.random.Generator
+) -> Fitted:
+    """The lagged tables of a table's rows, and the field that draws a row given the one before."""
+    table = schema[name.removesuffix(NEXT)]
+    rows, view = fitted[table.name].generator, view_of(schema, table)
+    assert isinstance(rows, MarkovGenerator)
+    measured = measure_next(curator, rows, view)
+    doubles = {seen: Doubles(schema.view(seen), one.generator) for seen, one in fitted.items()}
+    drawn = draw_tables(schema, doubles, PARENTS, rng)
+    axis = None if table.order is None else table.schema.axis(table.order)
+    field = next_rows(rows, view, measured, axis, *parents(schema, table, view, drawn), table.counts_as, rng)
+    generator = MarkovGenerator(field, rows.hidden)
+    return Fitted(generator, list(measured.columns.values()), interactions=measured.interactions)
 
 
 def plan_related(
