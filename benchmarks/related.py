@@ -13,12 +13,9 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from persons import made as made_panel
-from persons import schema_of
 
 from kagemusha.evaluation import kway_errors
 from kagemusha.evaluation.tables import read_table
@@ -29,6 +26,8 @@ from kagemusha.schema.related import Related, Table
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
 from kagemusha.synthesizers.related_fit import fit_related
+from persons import made as made_panel
+from persons import schema_of
 
 BOUNDS = (1, 2, 3, 5, 10)
 
@@ -243,7 +242,10 @@ def main() -> None:
                     begin = time.process_time()
                     double = flat_release(panel, epsilon, seed, bound)
                     every, inside = judge.pairs(double)
-                    print(f"flat, max_rows {bound:<13d} pairs {every:.4f} inside {inside:.4f} next {judge.transitions(double):.4f} {time.process_time() - begin:.1f} s", flush=True)
+                    print(
+                        f"flat, max_rows {bound:<13d} pairs {every:.4f} inside {inside:.4f} next {judge.transitions(double):.4f} {time.process_time() - begin:.1f} s",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -59,9 +59,9 @@ FLOATING = (
 )
 
 RELATED = (
-    "The promise covers one person: the row of the table {persons!r} and all rows that belong to it in {below}, however "
-    "many they are. No row was left out for being one of many. A row of a table below was counted in parts, so that all "
-    "rows of one person together count as at most {parts} parts; a whole row is 840.",
+    "The promise covers one person: the row of the table {persons!r} and all rows that belong to it in {below}, "
+    "however many they are. A row below was counted in parts of a row, 840 at most, and in fewer the more siblings it "
+    "has, so that all rows of one person together count as at most {parts} parts.",
     "Whose a row is, its place among its siblings and the row before it follow from the rows of its own person alone.",
 )
 """Of several tables that belong together (docs/proofs/related.md)."""

@@ -16,7 +16,10 @@ def sample(
     model: Annotated[
         Path, typer.Argument(help="A model file (model.kage), or the folder of a release.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet; of related tables a folder.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="File to write: .csv or .parquet; of related tables a folder.", show_default=False),
+    ],
     rows: Annotated[
         int | None, typer.Option(help="How many doubles; by default as many as the table had people.")
     ] = None,

@@ -240,7 +240,9 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     if not replace:
         raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
-    strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(names if CERTIFICATE not in names else ())
+    strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(
+        names if CERTIFICATE not in names else ()
+    )
     if strangers:
         raise UsageError(
             f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose "

@@ -81,7 +81,9 @@ def _model_checks(model: Model, certificate: Certificate, schema: Related, view:
         return [*checks, Check("noise", True, "nothing is promised: not looked for in the model")]
     chance = 2 * min(chi_squared(*bell_shaped(model, own)), any_shape(model.measurements, model.interactions))
     shows = chance >= LEAST_CHANCE
-    words = "as much as the events say may well be in the model" if shows else "the model shows less than its events say"
+    words = (
+        "as much as the events say may well be in the model" if shows else "the model shows less than its events say"
+    )
     return [*checks, Check("noise", shows, words)]
 
 
@@ -133,5 +135,3 @@ def _column(path: Path, name: str, safe: bool) -> object:
     with file.reading() as (connection, scan):
         found = shielded(path, lambda: connection.sql(f"SELECT {file.source(at)} AS k FROM {scan}").fetchnumpy()["k"])
     return pa.array([str(value) for value in found.tolist()], type=pa.string())
-
-

@@ -41,7 +41,9 @@ class ConditionalField:
         self.domain = field.domain
         given = set(known)
         self.free = self.domain.project(name for name in self.domain if name not in given)
-        self.parts = [part for c, table in field.potentials.items() if (part := _part(self.domain, c, table, given)).free]
+        self.parts = [
+            part for c, table in field.potentials.items() if (part := _part(self.domain, c, table, given)).free
+        ]
         self.tree = junction_tree(self.free, [part.free for part in self.parts], max_cells=max_cells)
         self._hosted: list[list[Part]] = [[] for _ in self.tree.cliques]
         for part in self.parts:

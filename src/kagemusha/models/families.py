@@ -65,10 +65,8 @@ def _persons(view: View, doubles: Doubles, persons: int, groups: Sequence[Group]
     return Drawn(cells, {c.name: codes_of(c, cells[c.name]) for c in columns}, np.arange(len(codes)))
 
 
-def parents(
-    schema: Related, table: Table, view: View, found: Mapping[str, Drawn]
-) -> tuple[list[Codes], IntArray]:
-    """What is known of the rows of a table from those above: columns per row of the parent, and how many rows each has."""
+def parents(schema: Related, table: Table, view: View, found: Mapping[str, Drawn]) -> tuple[list[Codes], IntArray]:
+    """What the rows of a table are drawn given: columns per row of the parent, and how many rows each has."""
     assert table.parent is not None
     parent = found[table.parent]
     context: list[Codes] = []
@@ -91,4 +89,3 @@ def codes_of(column: Modelled, cells: Cells) -> Codes:
     special = (cells.codes >= 0) & (cells.codes < len(axis.special))
     codes[special] = axis.n_values + cells.codes[special]
     return codes
-

@@ -129,7 +129,9 @@ class Moments:
         return self.rows.given()
 
 
-def fitted_lag(moments: Moments, known: IntArray, before: FloatArray, wanted: FloatArray, rounds: int = 30) -> FloatArray:
+def fitted_lag(
+    moments: Moments, known: IntArray, before: FloatArray, wanted: FloatArray, rounds: int = 30
+) -> FloatArray:
     """The `lag` under which gaps after these values have the wanted table (shares of each line) with them."""
     weights, lines = moments.weights(known, before), moments.coded(before)
     lag = np.zeros(wanted.shape)

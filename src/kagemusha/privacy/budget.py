@@ -145,7 +145,9 @@ class QueryRecord:
         table, rows = data.get("table", ""), data.get("rows", 1)
         if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(facts, Mapping)):
             raise VerifyError("an event's query is malformed")
-        if not (isinstance(table, str) and is_whole(rows) and 1 <= rows <= MOST_ROWS and bool(table) == ("table" in data)):
+        if not (
+            isinstance(table, str) and is_whole(rows) and 1 <= rows <= MOST_ROWS and bool(table) == ("table" in data)
+        ):
             raise VerifyError("an event's query is of no table")
         return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest, table, rows)
 

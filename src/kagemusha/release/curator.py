@@ -33,8 +33,8 @@ from kagemusha.privacy.events import (
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable
-from kagemusha.release.share import WHOLE, Share
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
+from kagemusha.release.share import WHOLE, Share
 from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedule, train
 from kagemusha.schema import Fact, Schema
 from kagemusha.schema.domain import Clique, Domain
@@ -198,11 +198,8 @@ class Curator:
 
         def read(missing: Sequence[int]) -> list[IntArray]:
             counted = self._count([clique for i in missing for clique in queries[i].cliques()])
-            answers = []
-            for i in missing:
-                exact = self._exact(queries[i], counted)
-                answers.append(exact + self._release.draw(events[i], exact.size))
-            return answers
+            exact = [self._exact(queries[i], counted) for i in missing]
+            return [e + self._release.draw(events[i], e.size) for i, e in zip(missing, exact, strict=True)]
 
         answers = self._release.integers(events, read)
         self._observer.answered(queries, events, answers)
@@ -220,10 +217,7 @@ class Curator:
         return self.answer([Counts(self.domain, c, word) for c in cliques], cost, mechanism=mechanism)
 
     def choose(self, query: Choice[object], cost: float) -> int:
-        """Position of a candidate with a high score, by the exponential mechanism.
-
-        Its name is stored, not its place.
-        """
+        """Position of a candidate with a high score, by the exponential mechanism; its name is stored."""
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
@@ -247,8 +241,7 @@ class Curator:
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
-        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a
-        crash.
+        Sensitivity: a person's gradient, clipped, see `release.training`. Resumes after a crash.
         """
         train(
             self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._observer.stepped
@@ -291,7 +284,9 @@ class Curator:
     def _asked(self, query: Query[object]) -> tuple[str, QueryRecord]:
         """What a query asks, and of which table."""
         table, asked = self._share.table, query.record
-        return (f"{table}: {query.what}", replace(asked, table=table, rows=self._share.rows)) if table else (query.what, asked)
+        if not table:
+            return query.what, asked
+        return f"{table}: {query.what}", replace(asked, table=table, rows=self._share.rows)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
         return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))

@@ -3,13 +3,12 @@
 `[tables.patients] key = "patient_id"` is the table of the persons. Every other table names its `parent` and the `key`:
 the column that says whose each of its rows is. A table with children of its own names its rows by `id`. `order` is the
 column that a parent's rows come in the order of. `max_rows` is the largest number of rows of one parent that doubles
-have; nobody's rows are left out for it. `counts_as` is what all rows of one parent count as, at most: it sets the noise.
+have; nobody's rows are left out for it. `counts_as` is what all rows of one parent count as, at most: noise grows with
+it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -142,13 +141,17 @@ class Related:
                 raise table.error(f"parent = {table.parent!r}: {why}{hint}")
             parent = given.get(table.parent or "")
             if parent is not None and parent.names_rows is None:
-                raise parent.error(f'tables below belong to its rows: say which column names them, id = "…" ({table.name})')
+                raise parent.error(
+                    f'tables below belong to its rows: say which column names them, id = "…" ({table.name})'
+                )
         object.__setattr__(self, "tables", tuple(ordered))
         for table in self.tables:
             if f"{table.name}-next" in given:
                 raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
             if self.parts(table) > MOST_PARTS:
-                raise table.error(f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}")
+                raise table.error(
+                    f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}"
+                )
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self.tables)
@@ -242,8 +245,7 @@ class Related:
 
     def digest(self) -> str:
         """SHA-256 of what is declared."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return toml.digest_of(self.to_json())
 
     def dumps(self) -> str:
         """The text of a schema file."""
@@ -270,7 +272,9 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
     if not isinstance(fields.get("key"), str):
         raise SchemaError(f'tables.{name}: key is missing: the column that says whose a row is, such as "patient_id"')
     if fields.get("parent") is not None and "max_rows" not in fields:
-        raise SchemaError(f"tables.{name}: max_rows is missing: the largest number of rows of one parent in the doubles")
+        raise SchemaError(
+            f"tables.{name}: max_rows is missing: the largest number of rows of one parent in the doubles"
+        )
     columns = fields.get("columns", {})
     if not isinstance(columns, Mapping):
         raise SchemaError(f"tables.{name}: columns are needed, such as [tables.{name}.columns.age]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import sys
 import tomllib
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.columns.column import shown
+from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema.constraints import Constraint, read_list
 
@@ -55,6 +58,25 @@ def check_version(given: object) -> None:
     """A `SchemaError` for a version that is not known."""
     if given != VERSION:
         raise SchemaError(f"version = {shown(given)} is not known; this program reads version {VERSION}")
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """SHA-256 of what is declared, from its form for JSON."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_entries(document: Mapping[str, Any]) -> None:
+    """A `SchemaError` for an entry that the schema of one table does not have."""
+    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint")
+    if "tables" in document:
+        raise SchemaError(
+            "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "
+            "kg.load_related; whatever else there is takes one table so far"
+        )
+    for key in document:
+        if key not in known:
+            raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
 
 
 DERIVED = "derived from data: replace by public knowledge and remove from `derived`"

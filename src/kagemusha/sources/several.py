@@ -50,7 +50,9 @@ def _place(where: Any, table: Table) -> Any:
         own = where[table.name]
         return open_files(own, table.schema.encoding) if isinstance(own, str | PathLike) else own
     if not isinstance(where, str | PathLike):
-        raise UsageError(f"related tables come as a dict of frames, a folder or duckdb:///…, got {type(where).__name__}")
+        raise UsageError(
+            f"related tables come as a dict of frames, a folder or duckdb:///…, got {type(where).__name__}"
+        )
     scheme = scheme_of(where)
     if scheme == "duckdb":
         return [open_duckdb(str(where), table.name)]
@@ -96,7 +98,9 @@ def _read(place: Any, table: Table) -> ReadTable:
 
 def _loaded(file: RawTable | DuckTable) -> Any:
     """All columns of a file as they are stored; texts of a CSV as they are written."""
-    names = ", ".join(f'{file.source(at)} AS "{name.replace(chr(34), chr(34) * 2)}"' for at, name in enumerate(file.names))
+    names = ", ".join(
+        f'{file.source(at)} AS "{name.replace(chr(34), chr(34) * 2)}"' for at, name in enumerate(file.names)
+    )
     with file.reading() as (connection, scan):
         table = shielded(file.path, lambda: connection.sql(f"SELECT {names} FROM {scan}").arrow())
         table = table if hasattr(table, "num_rows") else table.read_all()
@@ -121,5 +125,3 @@ def _moments(frame: Any, table: Table) -> Any:
     finally:
         reader.close()
     return np.clip(np.where(cells.codes < 0, cells.numbers, axis.low), axis.low, axis.high)
-
-

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.bins import code_type, to_codes
@@ -51,7 +52,9 @@ class StepsSource(Source):
 
     def __init__(self, schema: Schema, columns: Sequence[Codes], weights: IntArray, *, name: str | None = None) -> None:
         self._schema, self._name = schema, name
-        self._columns = [np.ascontiguousarray(c, dtype=code_type(s)) for c, s in zip(columns, schema.domain.sizes, strict=True)]
+        self._columns = [
+            np.ascontiguousarray(c, dtype=code_type(s)) for c, s in zip(columns, schema.domain.sizes, strict=True)
+        ]
         self._weights = weights
 
     @property
@@ -76,11 +79,15 @@ class StepsSource(Source):
 
     def batches(self) -> Iterator[list[Codes]]:
         """Refused: parts of rows are counted, and rows are not handed out."""
-        raise UsageError("rows below a person are counted in parts: take a method that asks for counts alone, such as kage")
+        raise UsageError(
+            "rows below a person are counted in parts: take a method that asks for counts alone, such as kage"
+        )
 
     def records(self) -> tuple[list[Codes], IntArray]:
         """Refused, as `batches`."""
-        raise UsageError("rows below a person are counted in parts: take a method that asks for counts alone, such as kage")
+        raise UsageError(
+            "rows below a person are counted in parts: take a method that asks for counts alone, such as kage"
+        )
 
     @property
     def steps(self) -> tuple[Sequence[Codes], IntArray]:
@@ -92,7 +99,12 @@ class RelatedSource:
     """All tables of one schema, linked by their keys. Private."""
 
     def __init__(
-        self, related: Related, tables: Mapping[str, ReadTable], *, name: str | None = None, known: Identity | None = None
+        self,
+        related: Related,
+        tables: Mapping[str, ReadTable],
+        *,
+        name: str | None = None,
+        known: Identity | None = None,
     ) -> None:
         self.schema, self._tables, self.name, self._known = related, tables, name, known
         self.native: Any = "pyarrow"
@@ -107,7 +119,9 @@ class RelatedSource:
         found: dict[str, Linked] = {}
         for table in self.schema:
             parent = found[table.parent] if table.parent is not None else None
-            found[table.name] = _link(table, self._tables[table.name], parent, needs_names=bool(self.schema.children(table)))
+            found[table.name] = _link(
+                table, self._tables[table.name], parent, needs_names=bool(self.schema.children(table))
+            )
         return found
 
     @cached_property
@@ -143,9 +157,9 @@ class RelatedSource:
         if table.parent is None:
             return CodesSource(view.schema, own, name=self.name)
         linked = self.linked[table.name]
-        order = linked.in_order()
+        order = linked.in_order(own)
         parent = linked.parent[order]
-        first = np.append(True, parent[1:] != parent[:-1]) if len(parent) else np.zeros(0, dtype=np.bool_)
+        first = starts_of(parent)
         starts = np.flatnonzero(first)
         place = np.arange(len(parent)) - np.repeat(starts, np.diff(np.append(starts, len(parent)))) + 1
         columns: list[Codes] = []
@@ -206,11 +220,19 @@ class Linked:
         """How many."""
         return len(self.parent)
 
-    def in_order(self) -> IntArray:
-        """Rows parent by parent, each parent's by the order column and by contents; by contents mixed where none is."""
-        contents = mixed(self.columns, self.rows)
+    def in_order(self, contents_of: Sequence[Codes]) -> IntArray:
+        """Rows parent by parent, each parent's by the order column and then by all that is counted of a row itself.
+
+        That is mixed: where no column has an order, rows come as good as shuffled.
+        """
+        contents = mixed(contents_of, self.rows)
         by = (contents, self.parent) if self.order is None else (contents, self.order, self.parent)
         return np.lexsort(by)
+
+
+def starts_of(parents: IntArray) -> NDArray[np.bool_]:
+    """Which of rows that come parent by parent are the first of theirs."""
+    return np.append(True, parents[1:] != parents[:-1]) if len(parents) else np.zeros(0, dtype=np.bool_)
 
 
 def coded(column: Integer, numbers: IntArray) -> Codes:
@@ -265,4 +287,3 @@ def _require_once(table: Table, column: str, numbers: IntArray) -> None:
             f"{table.name}: {twice:,} rows have an identifier in {column!r} that another row has, too; each row needs "
             "its own. Nothing was spent"
         )
-

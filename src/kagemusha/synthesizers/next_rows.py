@@ -1,4 +1,4 @@
-"""How the rows of one parent follow each other: lagged tables, and a field that draws the next row given the one before.
+"""How the rows of one parent follow each other: a field that draws the next row given the one before.
 
 The rows themselves have a model already. Asked for here is only how a column goes on from row to row: its interaction
 with itself, one row earlier, over few groups of codes. Then potentials are scaled, on rows drawn from the model, until
@@ -9,8 +9,7 @@ interactions is made of released numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +19,11 @@ from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import MarkovField
 from kagemusha.graphical.conditional import ConditionalField
 from kagemusha.graphical.junction_tree import JunctionTree
-from kagemusha.marginals import NoisyMarginal
 from kagemusha.models.moments import Moments, Rows, fitted_lag
-from kagemusha.queries.interactions import Interaction, NoisyInteraction, grouped
-from kagemusha.release.curator import Curator
-from kagemusha.schema import Measured, Modelled
+from kagemusha.schema import Measured
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.views import View, lag_clique
-from kagemusha.synthesizers.candidates import gaussian_sigma
-
-NOISE = 0.3
-"""Groups are so few that the noise of a lagged table is about this share of its rows, in L1."""
-
-LEAST, MOST = 2, 12
-"""Groups of a column in a lagged table."""
+from kagemusha.synthesizers.lagged import Lagged, shares, shares_after, with_margins
 
 DRAWN = 5_000
 """Rows from the model on which potentials are scaled."""
@@ -46,65 +36,6 @@ LEVELS = 6
 
 HELD = 2.0
 """Rows by which a change of a potential is held back."""
-
-COLUMNS = 0.25
-"""Share of the budget for the columns of the rows before, by themselves."""
-
-
-def lagged(view: View) -> list[tuple[str, str, str]]:
-    """(column, the same in the row before, what is asked beside it): itself; of the order column, the gap."""
-    order = "" if view.gap is None else view.gap.name.removeprefix("gap of ")
-    gap = "" if view.gap is None else view.gap.name
-    return [(own, c.name, gap if own == order else own) for own, c in view.previous]
-
-
-@dataclass(frozen=True, eq=False)
-class Lagged:
-    """What was released of how rows follow each other."""
-
-    columns: Mapping[str, NoisyMarginal]
-    """Of the rows before; their last code: there is none."""
-    interactions: Sequence[NoisyInteraction]
-
-
-def measure_next(curator: Curator, rows: MarkovGenerator, view: View) -> Lagged:
-    """Spend what the curator has left: on columns of the rows before, then on their interactions with what follows.
-
-    Columns have fewer groups where noise is large.
-    """
-    pairs = lagged(view)
-    domain = curator.domain
-    sizes = np.array([domain.size(before) for _, before, _ in pairs], dtype=np.float64) ** (2 / 3)
-    costs = [float(x) for x in COLUMNS * curator.remaining * sizes / sizes.sum()]
-    columns = curator.measure([(before,) for _, before, _ in pairs], costs)
-    share = gaussian_sigma(curator.unit, curator.remaining / len(pairs)) / max(1.0, rows.total)
-    most = int(np.clip(np.sqrt(NOISE / (0.8 * share)), LEAST, MOST))
-    declared = {c.name: c for c in view.schema.modelled}
-    queries = []
-    for own, before, after in pairs:
-        group = groups_of(declared[own], rows.project((own,)), most)
-        earlier = np.append(group, group.max() + 1) if domain.size(before) > len(group) else group
-        later = group if after == own else groups_of(declared[after], rows.project((after,)), most)
-        queries.append(Interaction((before, after), (earlier, later)))
-    queries = [query for query in queries if min(query.shape) > 1]
-    cells = np.array([np.prod(query.shape) for query in queries], dtype=np.float64) ** (2 / 3)
-    costs = [float(x) for x in curator.remaining * cells / max(1e-9, cells.sum()) * (1 - 1e-9)]
-    return Lagged({m.clique[0]: m for m in columns}, curator.answer(queries, costs) if queries else [])
-
-
-def groups_of(column: Modelled, counts: FloatArray, most: int) -> IntArray:
-    """The group of every code: neighbours of about equal mass on an axis, the largest labels and the rest elsewhere."""
-    mass = np.maximum(counts, 0.0) + 1e-9
-    if len(mass) <= most:
-        return np.arange(len(mass))
-    if column.axis is None:
-        largest = np.argsort(-mass, kind="stable")[: most - 1]
-        group = np.full(len(mass), most - 1)
-        group[largest] = np.arange(most - 1)
-        return np.unique(group, return_inverse=True)[1].astype(np.int64)
-    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-    group = np.minimum((middle * most).astype(np.int64), most - 1)
-    return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def next_rows(
@@ -140,7 +71,7 @@ def next_rows(
     for released in measured.interactions:
         clique = released.query.clique
         if clique[1] not in known:
-            follows = _shares_after(released, measured, rows)
+            follows = shares_after(released, measured, rows)
             first, after = before[places == 1], before[places > 1]
             margins = _counts(domain, clique[:1], after), _counts(domain, clique[1:], after)
             table = with_margins(follows * margins[0][:, None], *margins)
@@ -207,7 +138,10 @@ def scaled(
 
     def changed(change: FloatArray) -> dict[Clique, FloatArray]:
         parts = np.split(change, ends[:-1])
-        return {**potentials, **{c: potentials[c] + p.reshape(domain.shape(c)) for c, p in zip(cliques, parts, strict=True)}}
+        return {
+            **potentials,
+            **{c: potentials[c] + p.reshape(domain.shape(c)) for c, p in zip(cliques, parts, strict=True)},
+        }
 
     wanted = np.concatenate([targets[clique].ravel() for clique in cliques])
 
@@ -261,12 +195,12 @@ def _known(
         known = rows.known(some, places[there] - 1)
         rows.given().draw(known, rng)
         values = axis.draw(known[:, rows.generator.field.domain.axis(axis.name)], rng=rng).numbers
-        wanted = _shares_after(released[0], measured, rows.generator)
+        wanted = shares_after(released[0], measured, rows.generator)
         wanted[:, -1] = 0.0
         wanted /= np.maximum(wanted.sum(axis=1, keepdims=True), 1e-12)
         lag = fitted_lag(moments, rows.known(some, places[there]), values.astype(np.float64), wanted)
         moments = replace(moments, lag=lag)
-    wanted = _shares(rows.generator.project((axis.name,))) * len(places)
+    wanted = shares(rows.generator.project((axis.name,))) * len(places)
     at = rows.generator.field.domain.axis(axis.name)
     for _ in range(LEVELS):
         _, later = _walked(moments, context, places, rng)
@@ -279,7 +213,7 @@ def _known(
 def _walked(
     moments: Moments, context: Sequence[Codes], places: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """What is known of the rows before these places and of those at them, order and gaps walked from the first row on."""
+    """What is known of the rows before these places and of those at them, walked from the first row on."""
     rows = moments.rows
     known = rows.known(context, np.ones(len(places), dtype=np.int64))
     value = moments.first(known, rng)
@@ -297,34 +231,3 @@ def _walked(
 def _counts(domain: Domain, clique: Clique, codes: IntArray) -> FloatArray:
     counts = np.bincount(domain.flat(clique, codes.T), minlength=domain.cells(clique))
     return counts.reshape(domain.shape(clique)).astype(np.float64)
-
-
-def _shares_after(released: NoisyInteraction, measured: Lagged, rows: MarkovGenerator) -> FloatArray:
-    """What follows each code, as shares: the interaction with released margins, and even inside groups."""
-    earlier, own = released.query.clique
-    groups = released.query.groups
-    centred = released.values / max(1.0, rows.total)
-    for axis in range(2):
-        centred = centred - centred.mean(axis=axis, keepdims=True)
-    margins = [_shares(measured.columns[earlier].values), _shares(rows.project((own,)))]
-    coarse = [grouped(margin, (group,)) for margin, group in zip(margins, groups, strict=True)]
-    table = centred + coarse[0][:, None] / len(coarse[1]) + coarse[1][None, :] / len(coarse[0]) - 1 / centred.size
-    table = np.maximum(table, 1e-3 * np.outer(*coarse))
-    table = with_margins(table, *coarse)
-    inside = [margin / c[group] for margin, c, group in zip(margins, coarse, groups, strict=True)]
-    fine = table[np.ix_(*groups)] * np.outer(*inside)
-    return np.asarray(fine / np.maximum(fine.sum(axis=1, keepdims=True), 1e-12))
-
-
-def with_margins(table: FloatArray, lines: FloatArray, columns: FloatArray) -> FloatArray:
-    """A table scaled until its margins are these: rows follow each other without a drift."""
-    for _ in range(50):
-        table = table * (lines / np.maximum(table.sum(axis=1), 1e-12))[:, None]
-        table = table * (columns / np.maximum(table.sum(axis=0), 1e-12))[None, :]
-    return table
-
-
-def _shares(values: Any) -> FloatArray:
-    mass = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
-    mass = mass + 1e-6 * max(1.0, mass.sum())
-    return np.asarray(mass / mass.sum())

@@ -33,10 +33,11 @@ from kagemusha.release.share import Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema.related import Related
+from kagemusha.schema.views import NEXT, view_of
 from kagemusha.sources.several import open_related
 from kagemusha.sources.steps import RelatedSource
-from kagemusha.schema.views import NEXT, view_of
-from kagemusha.synthesizers.next_rows import measure_next, next_rows
+from kagemusha.synthesizers.lagged import measure_next
+from kagemusha.synthesizers.next_rows import next_rows
 from kagemusha.synthesizers.protocol import Fitted, Synthesizer
 from kagemusha.version import __version__
 
@@ -226,4 +227,3 @@ def fit_related(
     planned = plan_related(synthesizer, tables, related, budget, **how)
     planned.require_readable()
     return planned.carry_out(ledger, progress=progress)
-
