@@ -235,7 +235,7 @@ def release_related(
     simulation: int | None = None,
     progress: Progress = silent,
 ) -> Certificate:
-    """The same, written as a release folder that `verify` checks: doubles and models of every table, one certificate."""
+    """The same, written as a release folder that `verify` checks: doubles and models of all tables, one certificate."""
     order = Order(
         table=tables,
         budget=_budget(budget),

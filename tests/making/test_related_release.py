@@ -71,7 +71,8 @@ def hospital(persons: int = 400, seed: int = 1) -> dict[str, pd.DataFrame]:
     days = pd.to_timedelta(rng.integers(0, 700, len(who)), unit="D")
     own = rng.choice(list("abc"), persons)[who]
     ward = np.where(rng.random(len(who)) < 0.9, own, rng.choice(list("abc"), len(who)))
-    visits = pd.DataFrame({"patient_id": who, "visit_id": np.arange(len(who)) + 7000, "date": (pd.Timestamp("2020-01-01") + days).date, "ward": ward})  # fmt: skip
+    date = (pd.Timestamp("2020-01-01") + days).date
+    visits = pd.DataFrame({"patient_id": who, "visit_id": np.arange(len(who)) + 7000, "date": date, "ward": ward})
     takes = np.repeat(np.arange(persons), rng.integers(0, 3, persons))
     drugs = pd.DataFrame({"patient_id": takes, "drug": np.where(sex[takes] == "F", "x", "y")})
     of = np.repeat(visits["visit_id"].to_numpy(), rng.integers(0, 3, len(visits)))

@@ -176,7 +176,7 @@ def test_keys_that_do_not_fit_are_named_before_anything_is_spent() -> None:
         open_related(twice, related()).source("persons")
     lost = {**tables, "persons": tables["persons"].iloc[1:]}
     lost["visits"] = tables["visits"].assign(p=lambda t: t["p"].where(t.index > 1, -5))
-    with pytest.raises(DataError, match="name no row of persons in 'p'.*orphans = \"drop\""):
+    with pytest.raises(DataError, match=r"name no row of persons in .p.\. .*orphans = .drop"):
         open_related(lost, related()).source("visits")
     with pytest.raises(UsageError, match="there is no table 'labs'"):
         open_related({k: v for k, v in tables.items() if k != "labs"}, related())

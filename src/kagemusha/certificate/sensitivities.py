@@ -26,7 +26,7 @@ def _wrong(event: Event, certificate: Certificate, schema: Declared | None) -> s
     odd = ""
     if query is not None and event.is_protected:
         odd = _elsewhere(query, certificate)
-        seen = schema if schema is None or odd else schema.view(query.table)
+        seen = None if schema is None or odd else schema.view(query.table)
         odd = odd or impossible(query.kind, dict(query.facts), seen)
     return odd or event.fault(certificate.promised.unit)
 

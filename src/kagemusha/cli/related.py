@@ -10,8 +10,8 @@ from kagemusha.making.order import Order
 from kagemusha.progress import Progress
 
 
-def synth_related(order: Order, progress: Progress, *, as_json: bool) -> None:
-    """Make a release of related tables and say what is in it."""
+def synth_related(order: Order, where: str | Path, progress: Progress, *, as_json: bool) -> None:
+    """Make a release of related tables and say what is in it; `where` is the ledger."""
     from kagemusha.certificate.inventory import doubles_file
     from kagemusha.folder.table_file import find_formulas
     from kagemusha.ledger import ledger_shown
@@ -33,7 +33,7 @@ def synth_related(order: Order, progress: Progress, *, as_json: bool) -> None:
                 "folder": str(output.path),
                 "tables": {table.name: doubles_file(table.name, output.file_kind) for table in related},
                 "release": certificate.release,
-                "ledger": ledger_shown(order.ledger),
+                "ledger": ledger_shown(where),
                 "epsilon": certificate.epsilon,
                 "delta": certificate.promised.delta,
                 "adjacency": certificate.promised.adjacency,
@@ -54,12 +54,12 @@ def synth_related(order: Order, progress: Progress, *, as_json: bool) -> None:
         return
     say(
         f"Promise kept: {certificate.promised.in_words()}. It is about one person with all rows below. Ledger: "
-        f"{plain(ledger_shown(order.ledger))}"
+        f"{plain(ledger_shown(where))}"
     )
     if made.paid_before:
         say(PAID_BEFORE)
     if not made.capped_before and made.cap is not None:
-        say(plain(first_cap_in_words(order.ledger, made.cap)))
+        say(plain(first_cap_in_words(where, made.cap)))
 
 
 def sample_related(

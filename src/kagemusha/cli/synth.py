@@ -171,7 +171,7 @@ def synth(
         if several:
             from kagemusha.cli.related import synth_related
 
-            synth_related(order, progress, as_json=as_json)
+            synth_related(order, where, progress, as_json=as_json)
             return
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
