@@ -126,8 +126,8 @@ def main() -> None:
         "# A person with 40 rows: how much of the promise can be proved",
         "",
         f"`python benchmarks/related_audit.py --runs {asked.runs}`. Two worlds that differ in one person of 40 rows; "
-        "δ = 10⁻⁵; counts_as = 2. *In the answers*: the most that noisy counts and interactions of any run give away, from "
-        "their noise alone; *proved*: a lower bound from the runs, right with probability 0.9999.",
+        "δ = 10⁻⁵; counts_as = 2. *In the answers*: the most that noisy counts and interactions of a run give away, "
+        "from their noise alone; *proved*: a lower bound from the runs, right with probability 0.9999.",
         "",
         "| ε | μ promised | in the answers | proved | share |",
         "| --- | --- | --- | --- | --- |",

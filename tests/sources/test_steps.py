@@ -180,3 +180,55 @@ def test_keys_that_do_not_fit_are_named_before_anything_is_spent() -> None:
         open_related(lost, related()).source("visits")
     with pytest.raises(UsageError, match="there is no table 'labs'"):
         open_related({k: v for k, v in tables.items() if k != "labs"}, related())
+
+
+def long(families: list[Family], seed: int | None = None) -> dict[str, Any]:
+    """The same as one long table: the person's letter on every row."""
+    tables = frames(families)
+    rows = tables["visits"].merge(tables["persons"], on="p")[["p", "a", "day", "b"]]
+    return {"visits": rows if seed is None else rows.sample(frac=1, random_state=seed)}
+
+
+def split() -> Related:
+    """The schema of a long table as two."""
+    schema = related(counts_as=2)
+    persons, visits = schema.tables[:2]
+    rows = Schema([column for column in visits.schema if column.name != "v"])
+    return Related(
+        [
+            Table("persons", persons.schema, "p", first_of="visits"),
+            Table("visits", rows, "p", "persons", order="day", max_rows=3, counts_as=2),
+        ]
+    )
+
+
+def test_one_long_table_is_two() -> None:
+    families = [f for f in FAMILIES if f[1]][::23]
+    schema = split()
+    one = open_related(long(families), schema)
+    two = open_related(frames(families), related(counts_as=2))
+    assert one.source("persons").rows() == len(families)
+    for clique in (("a",), ("a", "number of visits")):
+        assert (
+            one.source("persons").count([clique])[0].counts == two.source("persons").count([clique])[0].counts
+        ).all()
+
+
+def test_where_rows_of_a_person_contradict_each_other_the_first_in_the_order_counts() -> None:
+    table = pd.DataFrame({"p": [1, 1, 2], "a": ["x", "y", "y"], "day": [1, 0, 0], "b": ["u", "u", "v"]})
+    for seed in range(4):
+        source = open_related({"visits": table.sample(frac=1, random_state=seed)}, split())
+        assert source.source("persons").count([("a",)])[0].counts.tolist() == [0, 2]
+
+
+def test_a_person_of_a_long_table_moves_no_more() -> None:
+    others: list[Family] = [("x", ((0, "u", 0), (1, "v", 0)))]
+    schema = split()
+    without = {view: open_related(long(others), schema).source(view) for view in schema.rows}
+    for family in [f for f in FAMILIES if f[1]][::31]:
+        source = open_related(long([*others, family]), schema)
+        for view, rows in schema.rows.items():
+            for clique in ((), *combinations(source.source(view).domain.names, 2)):
+                before, after = (s.count([clique])[0].counts for s in (without[view], source.source(view)))
+                assert (after >= before).all()
+                assert (after - before).sum() <= rows

@@ -33,7 +33,7 @@ MOST_PARTS = 1_000_000
 
 COUNTS_AS = 2
 
-FIELDS = ("key", "id", "parent", "order", "max_rows", "counts_as", "orphans", "columns", "constraint")
+FIELDS = ("key", "id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "columns", "constraint")
 
 NAME = r"[A-Za-z0-9_-]{1,64}"
 """Names of tables are parts of file names."""
@@ -56,6 +56,8 @@ class Table:
     counts_as: int = COUNTS_AS
     orphans: str = "refuse"
     """What becomes of rows whose parent is not there: "refuse" or "drop"."""
+    first_of: str | None = None
+    """Where persons have no table of their own: the one in which their columns stand, too; their first row counts."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(NAME, self.name):
@@ -76,6 +78,8 @@ class Table:
             raise self.error("the table of the persons has neither order nor id; its key names its rows")
         if self.parent is not None and any(not rule.guess for rule in self.schema.constraints):
             raise self.error("rules are obeyed in the table of the persons alone so far; remove them here")
+        if self.parent is not None and self.first_of is not None:
+            raise self.error("first_of is for the table of the persons")
         if self.order is not None:
             axis = self.schema.axis(self.order)
             if not axis.whole or axis.missing or axis.special or axis.open_fields:
@@ -107,7 +111,7 @@ class Table:
 
     def to_fields(self) -> dict[str, Any]:
         """What is declared beside the columns."""
-        given = {"parent": self.parent, "key": self.key, "id": self.id, "order": self.order}
+        given = {"parent": self.parent, "key": self.key, "id": self.id, "order": self.order, "first_of": self.first_of}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if self.parent is not None:
             fields |= {"max_rows": self.max_rows, "counts_as": self.counts_as, "orphans": self.orphans}
@@ -145,6 +149,10 @@ class Related:
                     f'tables below belong to its rows: say which column names them, id = "…" ({table.name})'
                 )
         object.__setattr__(self, "tables", tuple(ordered))
+        if self.root.first_of is not None and self[self.root.first_of].parent != self.root.name:
+            raise self.root.error(f"first_of = {self.root.first_of!r} must be a table whose parent is {self.root.name}")
+        if self.root.first_of is not None and self[self.root.first_of].key != self.root.key:
+            raise self.root.error("first_of: both tables must have the same key")
         for table in self.tables:
             if f"{table.name}-next" in given:
                 raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
@@ -288,7 +296,9 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
         schema = Schema([*first, *rest], constraints=constraints_of(fields.get("constraint", []), folder))
     except SchemaError as error:
         raise SchemaError(f"tables.{name}: {error}") from None
-    rest_of = {f: fields[f] for f in ("parent", "id", "order", "max_rows", "counts_as", "orphans") if f in fields}
+    rest_of = {
+        f: fields[f] for f in ("parent", "id", "order", "max_rows", "counts_as", "orphans", "first_of") if f in fields
+    }
     return Table(name, schema, fields["key"], **rest_of)
 
 

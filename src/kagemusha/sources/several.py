@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kagemusha.arrays import FloatArray
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.parse import TextReader
 from kagemusha.encoding import Encoder
@@ -17,11 +18,13 @@ from kagemusha.encoding.frames import column_values, library_of, open_frame
 from kagemusha.errors import DataError, UsageError
 from kagemusha.files import scheme_of
 from kagemusha.identity import Identity
+from kagemusha.schema import Column, Drop, Schema
 from kagemusha.schema.related import Related, Table
+from kagemusha.sources.bounding import Persons
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import shielded
 from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_duckdb, open_files
-from kagemusha.sources.steps import ReadTable, RelatedSource
+from kagemusha.sources.steps import ReadTable, RelatedSource, mixed, starts_of
 
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".tsv")
 
@@ -34,12 +37,31 @@ def open_related(where: Any, related: Related) -> RelatedSource:
     """
     if isinstance(where, RelatedSource):
         return where
-    found = {table.name: _place(where, table) for table in related}
-    read = {table.name: _read(found[table.name], table) for table in related}
+    own = [table for table in related if table.first_of is None]
+    found = {table.name: _place(where, table) for table in own}
+    read: dict[str, ReadTable] = {}
+    for table in own:
+        frames = _frames(found[table.name])
+        if related.root.first_of == table.name:
+            both = {c.name: c for t in (related.root, table) for c in t.schema}
+            read[table.name] = _read(frames, table, both)
+            read[related.root.name] = _first(_read(frames, related.root, both), read[table.name].order)
+        else:
+            read[table.name] = _read(frames, table)
     source = RelatedSource(related, read, name=_name(where), known=_identity(found))
-    frame = found[related.root.name]
+    frame = next(iter(found.values()))
     source.native = "pyarrow" if isinstance(frame, list) else library_of(frame)
     return source
+
+
+def _first(read: ReadTable, order: FloatArray | None) -> ReadTable:
+    """One row per identifier: the first in the order, and of those the first by their contents, mixed."""
+    known = Persons()
+    keys = known.number(read.key)
+    moments = np.zeros(read.rows) if order is None else order
+    rows = np.lexsort((mixed(read.columns, read.rows), moments, keys))
+    rows = rows[starts_of(keys[rows]) & (keys[rows] >= 0)]
+    return ReadTable([column[rows] for column in read.columns], [read.key[row] for row in rows.tolist()], None, None)
 
 
 def _place(where: Any, table: Table) -> Any:
@@ -82,10 +104,15 @@ def _identity(found: Mapping[str, Any]) -> Identity | None:
     return Identity(state, tuple(dict.fromkeys(same for one in known for same in one.same)))
 
 
-def _read(place: Any, table: Table) -> ReadTable:
-    if not isinstance(place, list):
-        return _read_frame(open_frame(place), table)
-    parts = [_read_frame(open_frame(_loaded(file)), table) for file in place]
+def _frames(place: Any) -> list[Any]:
+    """The frames of a table: one, or one for each file."""
+    return [open_frame(_loaded(file)) for file in place] if isinstance(place, list) else [open_frame(place)]
+
+
+def _read(frames: Sequence[Any], table: Table, both: Mapping[str, Column] | None = None) -> ReadTable:
+    """A table from its frames; where two are in one, `both` holds the columns of either."""
+    others = [Drop(name) for name in both or () if name not in table.schema.names]
+    parts = [_read_frame(frame, table, table.schema.with_columns(*others)) for frame in frames]
     if len(parts) == 1:
         return parts[0]
     return ReadTable(
@@ -108,10 +135,10 @@ def _loaded(file: RawTable | DuckTable) -> Any:
     return table
 
 
-def _read_frame(frame: Any, table: Table) -> ReadTable:
+def _read_frame(frame: Any, table: Table, schema: Schema) -> ReadTable:
     key = unit_values(frame, table.key)
     own = None if table.id is None else unit_values(frame, table.id)
-    columns = Encoder(table.schema).encode_columns(frame)
+    columns = Encoder(schema).encode_columns(frame)
     return ReadTable(columns, key, own, _moments(frame, table))
 
 
