@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, warn
+from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 from kagemusha.making.order import Order
 from kagemusha.progress import Progress
@@ -78,3 +78,26 @@ def sample_related(
         marked = model.schema[name].schema.encoding is not None
         written[name] = write_tables(iter([table]), out / f"{name}.csv", safe=safe, marked=marked)
     return written
+
+
+def evaluate_related_folder(
+    real: Path, folder: Path, ledger: str | Path | None, dataset: str | None, seed: int, *, as_json: bool
+) -> None:
+    """Compare the tables of a release with the real ones, and say how near they come."""
+    import numpy as np
+
+    from kagemusha.evaluation.evaluate import INTERNAL
+    from kagemusha.evaluation.related import evaluate_related
+    from kagemusha.folder.related import doubles_in, load_related
+    from kagemusha.release.looks import note_look
+    from kagemusha.sources.several import open_related
+
+    schema = load_related(folder).schema
+    source = open_related(real, schema)
+    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset, known=source.identity()))
+    found = evaluate_related(source, doubles_in(folder, schema), schema, rng=np.random.default_rng(seed))
+    if as_json:
+        say_json(found.to_json())
+        return
+    say_table("", ["measure", "value", "meaning"], found.lines())
+    say(f"[red]{INTERNAL}[/]")

@@ -70,3 +70,14 @@ def load_related(folder: Path) -> RelatedModel:
         if models[view].schema.digest() != schema.view(view).digest():
             raise DataError(f"{path}: is not the model of {view!r} in {SCHEMA}")
     return RelatedModel(schema, models, models[schema.root.name].like)
+
+
+def doubles_in(folder: Path, schema: Related) -> dict[str, Path]:
+    """The file of each table's doubles in a release folder; a table that another one holds is left out."""
+    found = {}
+    for table in schema:
+        there = [path for kind in ("csv", "parquet") if (path := folder / doubles_file(table.name, kind)).is_file()]
+        if not there:
+            raise DataError(f"{folder}: there are no doubles of {table.name!r}")
+        found[table.name] = there[0]
+    return found

@@ -198,6 +198,11 @@ class Related:
         below = {f"{t.name}{NEXT}": self.parts(t) for t in self.tables if t.parent is not None}
         return {table.name: self.parts(table) for table in self.tables} | below
 
+    @property
+    def apart(self) -> Related:
+        """The same with persons in a table of their own, as doubles come."""
+        return Related(replace(table, first_of=None) for table in self.tables)
+
     # what verify and certificates ask of any schema
 
     @property

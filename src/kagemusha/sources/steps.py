@@ -145,6 +145,25 @@ class RelatedSource:
     def _sources(self) -> Mapping[str, Source]:
         return {table.name: self._source(table) for table in self.schema}
 
+    def records(self, name: str) -> Sequence[Codes]:
+        """Codes of every row of a table, below as in `Related.view(name-next)`; for looks that stay inside."""
+        return self._sources[name].records()[0] if name == self.schema.root.name else self._below(name).steps[0]
+
+    def _below(self, name: str) -> StepsSource:
+        found = self._sources[name]
+        assert isinstance(found, StepsSource)
+        return found
+
+    def persons(self, name: str) -> IntArray:
+        """The person of every row of a table below, in the order of `records`."""
+        table = self.schema[name]
+        linked = self.linked[name]
+        rows = linked.parent[linked.in_order(self._own(table, view_of(self.schema, table)))]
+        for step in self.schema.above(table):
+            if step.parent is not None:
+                rows = self.linked[step.name].parent[rows]
+        return rows
+
     def _own(self, table: Table, view: View) -> list[Codes]:
         """Codes of a table's own columns and of the numbers of rows below."""
         children = self.schema.children(table)

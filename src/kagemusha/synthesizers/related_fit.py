@@ -142,9 +142,16 @@ def shares_of(schema: Related) -> dict[str, float]:
 
 
 def methods_of(synthesizer: Synthesizer, schema: Related) -> dict[str, Synthesizer]:
-    """The method for each table; rows below are drawn one field per row, so theirs must be small."""
-    small = replace(synthesizer, max_cells=CELLS)  # type: ignore[type-var]
-    return {table.name: synthesizer if table.parent is None else small for table in schema}
+    """The method for each table.
+
+    Rows below are drawn one field per row, so theirs must be small. And rows of parents with many count less: what goes
+    with the number of siblings must be known well, so that drawing puts their numbers right.
+    """
+    found = {schema.root.name: synthesizer}
+    for table in schema.tables[1:]:
+        siblings = view_of(schema, table).siblings.name
+        found[table.name] = replace(synthesizer, max_cells=CELLS, target=siblings)  # type: ignore[call-arg,type-var]
+    return found
 
 
 def build_next(
