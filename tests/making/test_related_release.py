@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 
 import kagemusha as kg
+from command import Run
 from kagemusha.certificate.certificate import Certificate, canonical, with_digest
 from kagemusha.errors import KagemushaError, UsageError
+from kagemusha.schema.declared import read_declared
 from kagemusha.schema.related import PARTS
 
 TEXT = """
@@ -60,6 +62,9 @@ lower = 0
 upper = 9
 bins = 5
 """
+
+
+DRUGS = "[tables.drugs]" + TEXT.split("[tables.drugs]")[1].split("[tables.labs]")[0]
 
 
 def hospital(persons: int = 400, seed: int = 1) -> dict[str, pd.DataFrame]:
@@ -210,21 +215,45 @@ def test_tables_put_in_the_place_of_others_are_noticed(place: Path, tmp_path: Pa
     assert "synthetic-drugs.csv" in [c.what for c in kg.verify(folder) if not c.passed]
 
 
-def test_the_same_release_again_pays_nothing(place: Path) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("kagemusha.synthesizers.next_rows.DRAWN", 800)
-        patched.setattr("kagemusha.synthesizers.related_fit.PARENTS", 800)
-        kg.release_related(
-            place / "tables",
-            place / "doubles",
-            20.0,
-            schema=place / "schema.toml",
-            ledger=place / "ledger.db",
-            replace=True,
-        )
+def test_the_same_release_by_command_pays_nothing(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kagemusha.synthesizers.next_rows.DRAWN", 800)
+    monkeypatch.setattr("kagemusha.synthesizers.related_fit.PARENTS", 800)
+    done = run(
+        *("synth", place / "tables", "--schema", place / "schema.toml", "--epsilon", 20, "--out", place / "doubles"),
+        *("--ledger", place / "ledger.db", "--force"),
+    )
+    assert "synthetic-visits.csv" in done.stdout
+    assert "one person with all rows below" in done.stdout
     assert len(kg.open_ledger(place / "ledger.db").releases()) == 1
     with pytest.raises(KagemushaError, match="passes the cap"):
         kg.fit_related(place / "tables", 1.0, schema=place / "schema.toml", ledger=place / "ledger.db")
+
+
+def test_commands_on_the_release(place: Path, run: Run, tmp_path: Path) -> None:
+    assert "intact" in run("verify", place / "doubles").stdout
+    run("sample", place / "doubles", "--rows", 30, "--where", "sex = 'F'", "--out", tmp_path / "more")
+    more = {path.stem: pd.read_csv(path) for path in (tmp_path / "more").glob("*.csv")}
+    assert set(more) == {"patients", "visits", "drugs", "labs"}
+    assert len(more["patients"]) == 30
+    assert set(more["patients"]["sex"]) == {"F"}
+    found = json.loads(run("evaluate", place / "tables", place / "doubles", "--json").stdout)
+    assert set(found["tables"]) == {"visits", "drugs", "labs"}
+    assert found["tables"]["visits"]["gaps"] < 1
+    refused = run("plan", place / "schema.toml", code=None)
+    assert refused.returncode
+    assert "declares several tables" in refused.stderr
+
+
+def test_replace_adjacency_makes_the_number_of_persons_public_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kagemusha.synthesizers.next_rows.DRAWN", 200)
+    monkeypatch.setattr("kagemusha.synthesizers.related_fit.PARENTS", 200)
+    tables = {name: table for name, table in hospital(120).items() if name in ("patients", "drugs")}
+    schema = read_declared(TEXT.split("[tables.visits]")[0] + DRUGS)
+    model = kg.fit_related(tables, kg.Budget(3.0, 1e-6, "replace"), schema=schema, simulation=1)  # type: ignore[arg-type]
+    assert model.rows == 120
+    events = [event for event in model.certificate.events if event.query and event.query.table == "drugs"]
+    counts = next(event for event in events if event.query and event.query.kind == "counts")
+    assert counts.l2_squared == 2 * (2 * PARTS) ** 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
