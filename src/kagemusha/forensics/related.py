@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from kagemusha.certificate.beside import released_schema
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check, all_passed
 from kagemusha.certificate.inventory import SCHEMA, Inventory, doubles_file, model_file
@@ -18,7 +19,6 @@ from kagemusha.forensics.paid import bell_shaped, paid_check
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.events import Event
 from kagemusha.schema import Drop, Schema
-from kagemusha.schema.declared import Declared
 from kagemusha.schema.related import Related, Table
 
 E = TypeVar("E", bound=Event)
@@ -26,8 +26,9 @@ E = TypeVar("E", bound=Event)
 KINDS = ("csv", "parquet")
 
 
-def related_checks(inventory: Inventory, certificate: Certificate, schema: Declared | None) -> list[Check]:
+def related_checks(inventory: Inventory, certificate: Certificate) -> list[Check]:
     """Everything that is checked table by table."""
+    schema = released_schema(inventory, certificate)
     if not isinstance(schema, Related):
         return [Check(SCHEMA, False, "is not that of the tables that the certificate speaks of")]
     lacking = [doubles_file(table.name) for table in schema if len(_doubles(inventory, table.name)) != 1]

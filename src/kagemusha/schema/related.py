@@ -16,13 +16,13 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from kagemusha.columns import Drop, Modelled, Surrogate
-from kagemusha.columns.registry import column_from_fields, did_you_mean
+from kagemusha.columns import Modelled
+from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema import toml
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.toml import VERSION, check_version, constraints_of, with_list
+from kagemusha.schema.toml import VERSION
 from kagemusha.schema.unit import Unit
 
 PARTS = 840
@@ -31,9 +31,7 @@ PARTS = 840
 MOST_PARTS = 1_000_000
 """Parts that all rows of one person in a table may count as."""
 
-COUNTS_AS = 2
-
-FIELDS = ("key", "id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "columns", "constraint")
+COUNTS_AS, MOST = 2, 100_000
 
 NAME = r"[A-Za-z0-9_-]{1,64}"
 """Names of tables are parts of file names."""
@@ -66,10 +64,12 @@ class Table:
         for field, column in (("key", self.key), ("id", self.id), ("order", self.order)):
             if column is not None and column not in names:
                 raise self.error(f"{field} = {column!r}: there is no such column{did_you_mean(column, names)}")
-        for field, low, high in (("max_rows", 1, 100_000), ("counts_as", 1, MOST_PARTS // PARTS)):
-            value = getattr_of(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise self.error(f"{field} = {value!r} is not allowed; a whole number from {low} to {high:,} is needed")
+        for field, value, most in (
+            ("max_rows", self.max_rows, MOST),
+            ("counts_as", self.counts_as, MOST_PARTS // PARTS),
+        ):
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                raise self.error(f"{field} = {value!r} is not allowed; a whole number from 1 to {most:,} is needed")
         if self.orphans not in ("refuse", "drop"):
             raise self.error(f'orphans = {self.orphans!r} is not allowed; it must be "refuse" or "drop"')
         if self.schema.unit or self.schema.weight is not None:
@@ -118,11 +118,6 @@ class Table:
         return fields
 
 
-def getattr_of(table: Table, field: str) -> Any:
-    """The number that a field holds."""
-    return {"max_rows": table.max_rows, "counts_as": table.counts_as}[field]
-
-
 @dataclass(frozen=True)
 class Related:
     """Several tables, parents before children; the first one holds a row per person."""
@@ -149,10 +144,9 @@ class Related:
                     f'tables below belong to its rows: say which column names them, id = "…" ({table.name})'
                 )
         object.__setattr__(self, "tables", tuple(ordered))
-        if self.root.first_of is not None and self[self.root.first_of].parent != self.root.name:
-            raise self.root.error(f"first_of = {self.root.first_of!r} must be a table whose parent is {self.root.name}")
-        if self.root.first_of is not None and self[self.root.first_of].key != self.root.key:
-            raise self.root.error("first_of: both tables must have the same key")
+        first = None if self.root.first_of is None else self[self.root.first_of]
+        if first is not None and (first.parent, first.key) != (self.root.name, self.root.key):
+            raise self.root.error("first_of must be a table of the same key whose parent is this one")
         for table in self.tables:
             if f"{table.name}-next" in given:
                 raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
@@ -237,18 +231,6 @@ class Related:
 
     # the file
 
-    @classmethod
-    def of(cls, document: Mapping[str, Any], folder: Any = None) -> Related:
-        """The tables that a document describes."""
-        for field in document:
-            if field not in ("version", "tables"):
-                raise SchemaError(f"a schema of several tables has no entry {field!r} beside version and tables")
-        check_version(document.get("version", VERSION))
-        tables = document["tables"]
-        if not isinstance(tables, Mapping) or not tables:
-            raise SchemaError('tables: such as [tables.patients] with key = "patient_id" are needed')
-        return cls(_table(name, fields, folder) for name, fields in tables.items())
-
     def to_json(self) -> dict[str, Any]:
         """A form for JSON."""
         return {
@@ -271,42 +253,8 @@ class Related:
             parts.append(toml.write_table(table.name, table.to_fields(), columns, rules))
         return f"{toml.HEADER}\nversion = {VERSION}\n" + "".join(parts)
 
-    def confirm(self) -> Related:
-        """The same with nothing marked derived."""
-        return Related(replace(table, schema=table.schema.confirm()) for table in self.tables)
-
-
-def _table(name: str, fields: Any, folder: Any) -> Table:
-    if not isinstance(fields, Mapping):
-        raise SchemaError(f"tables.{name}: a table of fields is needed")
-    for field in fields:
-        if field not in FIELDS:
-            raise SchemaError(f"tables.{name}: there is no field {field!r}{did_you_mean(field, FIELDS)}")
-    if not isinstance(fields.get("key"), str):
-        raise SchemaError(f'tables.{name}: key is missing: the column that says whose a row is, such as "patient_id"')
-    if fields.get("parent") is not None and "max_rows" not in fields:
-        raise SchemaError(
-            f"tables.{name}: max_rows is missing: the largest number of rows of one parent in the doubles"
-        )
-    columns = fields.get("columns", {})
-    if not isinstance(columns, Mapping):
-        raise SchemaError(f"tables.{name}: columns are needed, such as [tables.{name}.columns.age]")
-    try:
-        declared = {c: column_from_fields(c, with_list(c, given, folder)) for c, given in columns.items()}
-        keys = [k for k in (fields["key"], fields.get("id")) if isinstance(k, str)]
-        first = [declared.get(k) or Surrogate(k, prefix=k[:1].upper()) for k in dict.fromkeys(keys)]
-        if any(isinstance(c, Modelled) for c in first):
-            raise SchemaError(f"the keys {', '.join(keys)} are identifiers: surrogate, drop, or not declared at all")
-        rest = [c for c in declared.values() if c.name not in keys]
-        schema = Schema([*first, *rest], constraints=constraints_of(fields.get("constraint", []), folder))
-    except SchemaError as error:
-        raise SchemaError(f"tables.{name}: {error}") from None
-    rest_of = {
-        f: fields[f] for f in ("parent", "id", "order", "max_rows", "counts_as", "orphans", "first_of") if f in fields
-    }
-    return Table(name, schema, fields["key"], **rest_of)
-
-
-def dropped(table: Table, name: str) -> bool:
-    """Whether a key has no place in the doubles."""
-    return isinstance(table.schema[name], Drop)
+    @property
+    def released(self) -> Related:
+        """The same without rules that are guesses: these may rest on rows, and no release may."""
+        rules = {t.name: [rule for rule in t.schema.constraints if not rule.guess] for t in self.tables}
+        return Related(replace(t, schema=t.schema.with_constraints(*rules[t.name])) for t in self.tables)

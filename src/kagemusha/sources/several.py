@@ -24,7 +24,8 @@ from kagemusha.sources.bounding import Persons
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import shielded
 from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_duckdb, open_files
-from kagemusha.sources.steps import ReadTable, RelatedSource, mixed, starts_of
+from kagemusha.sources.linked import ReadTable, mixed, starts_of
+from kagemusha.sources.steps import RelatedSource
 
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".tsv")
 

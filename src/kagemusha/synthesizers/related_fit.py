@@ -189,6 +189,7 @@ def plan_related(
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
     if simulation is not None and simulation < 0:
         raise UsageError(f"simulation (--seed) must be at least 0, got {simulation}")
+    related = related.released
     for table in related:
         view = related.view(table.name)
         require_confirmed(table.schema)
