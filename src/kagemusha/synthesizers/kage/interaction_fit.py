@@ -20,6 +20,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
+from kagemusha.synthesizers.kage.constants import LEAST, PASSES, PRIOR, WORK
 
 MOST_CELLS = 1 << 21
 """Of all tables together; those nearest to the model are left out."""
@@ -77,28 +78,13 @@ def _raked(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArr
     return table
 
 
-STIFFNESS = 0.6
-"""c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
-
-LENIENT, LEAST = 0.2, 0.25
-"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but
-at least so much: with hardly any pull the fit of millions of records does not converge."""
-
+LENIENT = 0.2
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
 
-ENOUGH = 0.1
-"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood a
-record."""
-
-
-POLISHED, POLISH = 0.01, 160
-"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most
-passes of that."""
-
-STEPS, WORK = (80, 800), 2.0e9
-"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10
-s."""
+ENOUGH, POLISHED = 0.1, 0.01
+"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood per
+record; then columns alone are fitted, until passes gain less than the second share of what their noise costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +133,7 @@ class _Problem:
         average = np.repeat(1 / sizes, sizes)
         expected = self.seen(self.offset)[1]
         self.noise = noise
-        self.ridge: FloatArray = STIFFNESS * noise * np.maximum(LEAST, noise / (noise + LENIENT * expected))
+        self.ridge: FloatArray = PRIOR * noise * np.maximum(LEAST, noise / (noise + LENIENT * expected))
         self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
@@ -253,12 +239,12 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = int(np.clip(WORK / (tree.cells + problem.size), *STEPS)) if max_steps is None else max_steps
+    calls = int(np.clip(WORK / (tree.cells + problem.size), *PASSES)) if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge
         columns_now = x[: problem.of_columns]
-        polish = min(POLISH, calls)
+        polish = min(2 * PASSES[0], calls)
         better = lbfgs(problem.columns_after(x), columns_now, max_calls=polish, progress=problem.column_progress)
         x = np.concatenate([better, x[problem.of_columns :]])
     theta = problem.theta(x)

@@ -1,6 +1,6 @@
-"""Noisy counts of columns, nearer to the truth.
+"""Columns: how they are measured, and the posterior mean of their counts.
 
-What they are likely to be, given that counts are not negative and how alike they seem. A column's counts are thought of
+What counts are likely to be, given that they are not negative and how alike they seem. A column's counts are thought of
 as drawn from a gamma distribution around what is expected of them. Its shape says how alike they are: nearly equal
 counts are drawn together, a few large ones among many small stay apart. What is expected is the same for all codes, or
 where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds. Which
@@ -12,19 +12,88 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals.tally import merged
+from kagemusha.release.curator import Curator
+from kagemusha.synthesizers.kage.constants import UNLIKE
+from kagemusha.synthesizers.kage.grouping import Tree, ordered_codes, sums, trees_of
+from kagemusha.synthesizers.kage.interaction_fit import NoisyColumn
+
+
+def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
+    """Every column, split so that the noise over all codes of all columns is least."""
+    sizes = np.array(curator.domain.sizes, dtype=np.float64) ** (2 / 3)
+    return curator.measure([(name,) for name in curator.domain], [float(s) for s in cost * sizes / sizes.sum()])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyColumns:
+    """Noisy counts of every column, their noise, and the number of records."""
+
+    noisy: Mapping[str, FloatArray]
+    sigma: Mapping[str, float]
+    total: float
+    trees: Mapping[str, Tree] = field(default_factory=dict)
+    ordered: Mapping[str, int] = field(default_factory=dict)
+    """How many of a column's codes have an order: the first ones."""
+
+    @classmethod
+    def of(
+        cls,
+        marginals: Sequence[NoisyMarginal],
+        rows: int | None,
+        trees: Mapping[str, Tree] | None = None,
+        ordered: Mapping[str, int] | None = None,
+    ) -> NoisyColumns:
+        """Measurements of the same column are combined by inverse variance; `rows` if the number is public."""
+        answers: dict[str, list[tuple[FloatArray, float]]] = {}
+        for m in marginals:
+            answers.setdefault(m.clique[0], []).append((m.values.astype(np.float64), m.sigma**-2))
+        known = {name: merged(given) for name, given in answers.items()}
+        noisy = {name: values for name, (values, _) in known.items()}
+        total, _ = merged((float(values.sum()), precision / len(values)) for values, precision in known.values())
+        sigma = {name: precision**-0.5 for name, (_, precision) in known.items()}
+        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {}, ordered or {})
+
+    def table(self, name: str) -> FloatArray:
+        """The nearest possible table of a column, noise drawn together."""
+        return self._likely[name]
+
+    @cached_property
+    def _likely(self) -> Mapping[str, FloatArray]:
+        columns = {}
+        for name, noisy in self.noisy.items():
+            tree = self.trees.get(name, ())
+            families = {"siblings": tree[0]} if tree else neighbours(len(noisy), self.ordered.get(name, 0))
+            columns[name] = NoisyCounts(noisy, self.sigma[name], families)
+        return likely_counts(columns, self.total)
+
+    def grouped(self, name: str, group: IntArray) -> NoisyColumn:
+        """The column over groups of codes, as the fit wants it."""
+        members = np.bincount(group)
+        sigma = self.sigma[name]
+        start = np.maximum(sums(self.table(name), group), 0.1 * sigma)
+        return NoisyColumn(name, sums(self.table(name), group), sigma * math.sqrt(float(members.mean())), start)
+
+
+def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyColumns:
+    """All measurements of columns, with what the schema says about their codes."""
+    schema = curator.schema
+    return NoisyColumns.of(marginals, curator.public_rows(), trees_of(schema), ordered_codes(schema, curator.domain))
+
 
 SHAPES = (0.2, 0.5, 1.0, 2.0, 5.0, 12.0, 30.0, 100.0, 1000.0)
 """From a few codes that hold everything to codes that are all alike."""
 
-UNLIKE, UNLIKE_SHAPE = 0.25, 0.3
-"""Share of codes that may be far from what is expected, whatever the others are like; and the shape of their
-distribution."""
+UNLIKE_SHAPE = 0.3
+"""Shape of the distribution of codes that are unlike the others."""
 
 POINTS, REACH = 64, 6.0
 """Possible counts that are weighed for each code, so many deviations to both sides."""
