@@ -23,7 +23,7 @@ from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.kage import Kage
-from kagemusha.synthesizers.kage.instalments import topped_up
+from kagemusha.synthesizers.kage.choice import topped_up
 
 from .people import SCHEMA, oracle, settings, table
 

@@ -26,7 +26,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaussian_sigma
 from kagemusha.synthesizers.kage.constants import ALONE, DOUBT, KEPT, USUAL, WANTED
 from kagemusha.synthesizers.kage.grouping import merge, ordered_codes
-from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, felt, kept, usual_half
+from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, felt, kept
 from kagemusha.synthesizers.kage.measurements import Measurements
 
 
@@ -127,14 +127,11 @@ def look_at_pairs(
     in_columns = np.array([sum(errors[name] ** 2 for name in pair) for pair in pairs])
     floor = np.array([floor_of(product) for product in products])
     base = np.sqrt(floor**2 + in_columns)
-    named = np.array([target in pair for pair in pairs])
-    above = np.maximum(_above(scores.values - base, scores.sigma, total, named), 0.0)
-    signal = np.sqrt(above * (above + 2 * base))
+    signal = signals(scores, base, total, np.array([target in pair for pair in pairs]))
     # two columns that determine each other are 2·N·(1 − 1/codes) apart from independence
-    most_apart = np.array([2 * total * max(1 - 1 / min(p.shape), 0.5) for p in products])
-    strength = np.minimum(signal / most_apart, 1.0)
-    half = usual_half(strength)
-    seen = zip(*(x.tolist() for x in (signal, floor, strength, half)), strict=True)
+    apart = np.array([2 * total * max(1 - 1 / min(p.shape), 0.5) for p in products])
+    strength = np.minimum(signal / apart, 1.0)
+    seen = zip(*(x.tolist() for x in (signal, floor, strength)), strict=True)
     chosen = [
         best_level(levels[a], levels[b], *x, sigma=typical, unit=curator.unit)
         for (a, b), x in zip(pairs, seen, strict=True)
@@ -152,16 +149,19 @@ def look_at_pairs(
     return known, look, Beliefs(queries, worth * signal, worth * floor, strength, rest, np.array(weights))
 
 
-def _above(excess: FloatArray, sigma: float, total: float, named: npt.NDArray[np.bool_]) -> FloatArray:
+def signals(scores: NoisyVector, base: FloatArray, total: float, named: npt.NDArray[np.bool_]) -> FloatArray:
     """What scores say beyond their base: the posterior under a prior whose mean the scores say as far as they can.
 
     Pairs of a `named` target are believed to depend on each other as far as their own scores are noise: somebody wants
     to learn it.
     """
-    usual, noise = USUAL * total, sigma**2 / len(excess)
-    found = shrink_to_mean(excess, sigma) + (usual - float(excess.mean())) * noise / (noise + usual**2)
-    share = sigma**2 / (sigma**2 + (WANTED * total) ** 2)
-    return np.asarray(np.where(named, np.maximum(found, (1 - share) * found + share * WANTED * total), found))
+    excess = scores.values - base
+    usual, noise = USUAL * total, scores.sigma**2 / len(excess)
+    above = shrink_to_mean(excess, scores.sigma) + (usual - float(excess.mean())) * noise / (noise + usual**2)
+    share = scores.sigma**2 / (scores.sigma**2 + (WANTED * total) ** 2)
+    above = np.where(named, np.maximum(above, (1 - share) * above + share * WANTED * total), above)
+    above = np.maximum(above, 0.0)
+    return np.asarray(np.sqrt(above * (above + 2 * base)))
 
 
 def _resolved(
@@ -242,9 +242,12 @@ def candidate_triples(domain: Domain, strengths: Mapping[Clique, float]) -> list
 
 
 def look_at_triples(
-    curator: Curator, known: Measurements, field: MarkovField, pairs: Beliefs, *, cost: float
+    curator: Curator, known: Measurements, field: MarkovField, pairs: Beliefs, *, spent: float, cost: float
 ) -> Beliefs | None:
-    """Triples' distances from the model at this `cost` (ρ); None where there is no triple to look at."""
+    """Triples' distances from the model at this `cost` (ρ); None where there is no triple to look at.
+
+    Columns have had the cost `spent`.
+    """
     typical = gaussian_sigma(curator.unit, curator.remaining / len(known.domain))
     triples = candidate_triples(known.domain, dict(zip(pairs.cliques, pairs.signal.tolist(), strict=True)))
     queries = [q for t in triples if min((q := known.query(t, typical)).shape) > 1 and q.scale <= 1 << 16]
@@ -255,9 +258,11 @@ def look_at_triples(
     estimates = [grouped(table, known.on_groups(q).groups) for table, q in tables]
     (noisy,) = curator.answer([GroupedError(cliques, [q.groups for q in queries], estimates)], cost)
     errors = np.maximum(shrink_to_mean(noisy.values, noisy.sigma), 0.0)
-    # noise in a triple's pairs is error that measuring its interaction does not mend
+    # noise in a triple's columns and pairs is error that measuring its interaction does not mend
     noise = {m.query.clique: KEPT * MEAN_ABSOLUTE * m.sigma * m.query.scale for m in known.interactions}
-    squared = np.array([sum(noise.get(p, 0.0) ** 2 for p in combinations(t, 2)) for t in cliques])
+    noise |= {(name,): error for name, error in column_errors(known, curator.unit, spent).items()}
+    parts = [[*combinations(t, 1), *combinations(t, 2)] for t in cliques]
+    squared = np.array([sum(noise.get(part, 0.0) ** 2 for part in found) for found in parts])
     own = np.sqrt(np.maximum(errors**2 - squared, 0.0))
     none = np.zeros(len(queries))
     weights = [_weight(known, q, e, 0.0, typical, curator.unit) for q, e in zip(queries, own.tolist(), strict=True)]

@@ -98,11 +98,8 @@ UNLIKE_SHAPE = 0.3
 POINTS, REACH = 64, 6.0
 """Possible counts that are weighed for each code, so many deviations to both sides."""
 
-EVEN = 0.1
-"""Share of what is expected that does not follow families: a code is not ruled out by its neighbours."""
-
-NEIGHBOURS = (2, 4, 8)
-"""So many codes next to each other may be a family, in columns of at least three of them."""
+NEIGHBOURS = 4
+"""So many codes next to each other are a family, fewer where there would not be three families."""
 
 ROUNDS = 10
 """Of weighing guesses by how often they are right in all columns."""
@@ -141,13 +138,12 @@ class _Guesses:
 
 def neighbours(codes: int, ordered: int) -> Families:
     """Families of a column whose first `ordered` codes have an order; the others are on their own."""
-    found = {}
-    for size in NEIGHBOURS:
-        if ordered >= 3 * size:
-            family = np.arange(codes) // size
-            family[ordered:] = np.arange(codes - ordered) + (ordered - 1) // size + 1
-            found[f"{size} neighbours"] = family
-    return found
+    size = min(NEIGHBOURS, ordered // 3)
+    if size < 2:
+        return {}
+    family = np.arange(codes) // size
+    family[ordered:] = np.arange(codes - ordered) + (ordered - 1) // size + 1
+    return {"neighbours": family}
 
 
 def likely_counts(columns: Mapping[str, NoisyCounts], total: float) -> dict[str, FloatArray]:
@@ -190,7 +186,7 @@ def _guesses(column: NoisyCounts, total: float) -> _Guesses:
             # between the middles of neighbouring families, what is expected changes gradually
             middles = np.bincount(family, np.arange(len(noisy))) / members
             each = np.interp(np.arange(len(noisy)), middles, held / members)
-        expected[kind] = (1 - EVEN) * each * (total / each.sum()) + EVEN * even
+        expected[kind] = np.maximum(each * (total / each.sum()), 1e-3 * even)
     return _under(noisy, sigma, expected)
 
 

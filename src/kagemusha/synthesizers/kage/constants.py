@@ -55,9 +55,6 @@ OUTSIDE = 0.8
 MARGIN = 0.1
 """What the model has no room for is measured if that takes this share off the predicted error."""
 
-ONE_WAY = 0.5
-"""How much the mean error of columns counts beside that of pairs."""
-
 PRECISE = 0.008
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
 

@@ -1,13 +1,15 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual
-of a maximum- entropy problem with soft constraints, where p is a cell's probability in the independent model. The
-quadratic part keeps noisy cells near that model, those most that expect fewer records than noise; it makes the problem
-strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ λ_r θ², the mode of a Gaussian posterior:
+an interaction's cells are θ ~ N(0, τ_r²) around the independent model, where they expect the probability p, and y is
+p·θ with the noise s_r, so λ_r = s_r²/(p·τ_r²). τ_r comes from the measured interaction itself. Tails are heavier than a
+normal distribution's, so λ_r is at most c·s_r; and at least a quarter of that, so that the problem is strongly convex:
+contradicting measurements do no harm and L-BFGS converges for every noise level.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +80,6 @@ def _raked(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArr
     return table
 
 
-LENIENT = 0.2
 FLOOR = 0.3
 """The least curvature a cell is thought to have, in those of a cell of average probability."""
 
@@ -133,7 +134,11 @@ class _Problem:
         average = np.repeat(1 / sizes, sizes)
         expected = self.seen(self.offset)[1]
         self.noise = noise
-        self.ridge: FloatArray = PRIOR * noise * np.maximum(LEAST, noise / (noise + LENIENT * expected))
+        self.ridge: FloatArray = PRIOR * noise
+        for start, one in zip(starts[len(columns) :].tolist(), interactions, strict=False):
+            here = slice(start, start + int(np.prod(one.query.shape)))
+            free = math.prod(n - 1 for n in one.query.shape)
+            self.ridge[here] *= precision(self.target[here], expected[here], one.sigma / total, free)
         self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
@@ -188,6 +193,16 @@ class _Problem:
         pull = self.ridge * theta
         value = log_z - dot(theta, self.target) + 0.5 * dot(theta, pull)
         return float(value), self.unit * self.centred(seen - self.target + pull)
+
+
+def precision(values: FloatArray, expected: FloatArray, sigma: float, free: int) -> FloatArray:
+    """The prior precision of a measured interaction's cells, as a share of the most that they may get.
+
+    θ ~ N(0, τ²) moves a cell by p·θ, so its mode has the ridge s²/(p·τ²); Σ y² ≈ τ²·Σ p² + free·s² gives τ². All in
+    shares of the records: `values` y, `expected` p in the independent model, `sigma` s, and the `free` cells.
+    """
+    signal = max(float((values**2).sum()) - free * sigma**2, 1e-3 * free * sigma**2)
+    return np.asarray(np.clip(sigma * float((expected**2).sum()) / (PRIOR * expected * signal), LEAST, 1.0))
 
 
 def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:

@@ -66,11 +66,6 @@ def hidden(sizes: FloatArray, half: FloatArray | float) -> FloatArray:
     return np.asarray((1 - (sizes - 1) / max(1.0, float(sizes[0]) - 1)) / (1 + (sizes - 1) / half))
 
 
-def usual_half(strength: FloatArray) -> FloatArray:
-    """How many groups hide half of a dependence of this strength (0 to 1): many of a strong one."""
-    return np.asarray(SMOOTH / np.maximum(1e-2, 1 - strength))
-
-
 def kept(noise: FloatArray, error: FloatArray | float, strength: FloatArray | float) -> FloatArray:
     """What raw noise over all cells comes to after the fit, in records, where measuring would mend this error."""
     return np.asarray(noise * (KEPT + CARRIED * noise / (noise + error + 1e-9)) * (1 - FIRM * strength))
@@ -103,17 +98,14 @@ class Level:
 
 
 def best_level(
-    one: Levels,
-    two: Levels,
-    signal: float,
-    floor: float,
-    strength: float,
-    half: float,
-    sigma: float,
-    unit: PrivacyUnit,
+    one: Levels, two: Levels, signal: float, floor: float, strength: float, *, sigma: float, unit: PrivacyUnit
 ) -> Level:
-    """Where a pair has least error, if a cell has noise of deviation `sigma`."""
+    """Where a pair has least error, if a cell has noise of deviation `sigma`.
+
+    Many groups hide half of a strong dependence, few of a weak one.
+    """
     total = float(one.counts[0].sum())
+    half = SMOOTH / max(1e-2, 1 - strength)
     sizes = one.sizes[:, None] * two.sizes
     rest = signal**2 * (hidden(one.sizes, half)[:, None] ** 2 + hidden(two.sizes, half) ** 2)
     rest += floor**2 * (1 - sizes / sizes[0, 0])

@@ -13,6 +13,7 @@ from math import comb
 import numpy as np
 
 from kagemusha.generators.generator import PairScores, Round
+from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.graphical import GrowingTree
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.queries.interactions import NoisyInteraction, combined
@@ -30,7 +31,6 @@ from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose, toppe
 from kagemusha.synthesizers.kage.columns import columns_of, measure_columns
 from kagemusha.synthesizers.kage.constants import (
     LIMITS,
-    ONE_WAY,
     OUTSIDE,
     PRECISE,
     SKETCH,
@@ -116,7 +116,8 @@ class Run:
         expected = float(self.choice.expected[: len(self.look.pairs)].mean())
         if self.choice.inside and expected < PRECISE * self.known.columns.total:
             cost = TRIPLE_SCORES * self.curator.total
-            triples = look_at_triples(self.curator, self.known, self.model.field, self.beliefs, cost=cost)
+            spent = self.first + self.had.get(ALL_COLUMNS, 0.0)
+            triples = look_at_triples(self.curator, self.known, self.model.field, self.beliefs, spent=spent, cost=cost)
             if triples is not None:
                 self.beliefs = self.beliefs.and_also(triples)
 
@@ -144,7 +145,7 @@ class Run:
             seen.rest,
             noise=MEAN_ABSOLUTE * gaussian_sigma(self.curator.unit, whole),
             before=self.first / whole,
-            alone=ONE_WAY * sum(column.values()) * count / len(column),
+            alone=sum(column.values()) * count / len(column),
         )
         room = self.max_cells - self.known.shared_out
         return choose(
@@ -156,8 +157,8 @@ class Run:
             start=list(self.measured),
         )
 
-    def measure(self, choice: Choice, cost: float) -> None:
-        """Bring what columns and candidates have had in all towards the shares that were chosen."""
+    def measure(self, choice: Choice, cost: float) -> list[NoisyInteraction]:
+        """Bring what columns and candidates have had in all towards the shares that were chosen; the answers."""
         self.choice = choice
         wanted = {ALL_COLUMNS: choice.columns, **dict(zip(choice.taken, choice.shares, strict=True))}
         costs = topped_up(self.had, {i: share for i, share in wanted.items() if share > 0}, cost)
@@ -169,6 +170,7 @@ class Run:
         answers = self.curator.answer([queries[i] for i in costs], list(costs.values()))
         for i, new in zip(costs, answers, strict=True):
             self.measured[i] = combined(self.measured[i], new) if i in self.measured else new
+        return answers
 
     def fit_model(self, *, last: bool = True) -> None:
         """A model of all that was measured; before the last one it only has to say what it does not know."""
@@ -182,12 +184,17 @@ class Run:
             steps=None if last else SKETCH,
         )
 
+    def generator(self) -> MarkovGenerator:
+        """The model over all codes."""
+        assert self.model is not None, "fitted first"
+        return self.known.generator(self.model)
+
     def fitted(self) -> Fitted:
         """The model, and everything that was released on the way."""
         measured = (*self.known.interactions, *self.known.outside)
-        cells = self.model.field.tree.cells
-        trace = [Round(m.query.clique, m.sigma, 1.0, cells=cells) for m in measured]
-        found = Fitted(self.known.generator(self.model), self.marginals, trace, interactions=measured)
+        generator = self.generator()
+        trace = [Round(m.query.clique, m.sigma, 1.0, cells=generator.field.tree.cells) for m in measured]
+        found = Fitted(generator, self.marginals, trace, interactions=measured)
         if self.look is None or self.choice is None:
             return found
         scores = PairScores(self.look.pairs, self.look.scores.values, self.look.scores.sigma, self.look.groups)
