@@ -11,13 +11,13 @@ from kagemusha.marginals import nearest_counts
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage.columns import (
-    UNLIKE_SHAPE,
     NoisyColumns,
     NoisyCounts,
     _under,
     likely_counts,
     neighbours,
 )
+from kagemusha.synthesizers.kage.constants import SHAPES as GAMMA
 from kagemusha.synthesizers.kage.constants import UNLIKE
 from kagemusha.synthesizers.registry import create
 
@@ -69,7 +69,7 @@ def test_the_mean_is_that_of_all_possible_counts_weighed() -> None:
     unlike = rng.random((count, 3)) < UNLIKE
     drawn = np.where(
         unlike,
-        rng.gamma(UNLIKE_SHAPE, 30 / UNLIKE_SHAPE, (count, 3)),
+        rng.gamma(GAMMA[0], 30 / GAMMA[0], (count, 3)),
         rng.gamma(2.0, 30 / 2.0, (count, 3)),
     )
     weight = np.exp(-0.5 * ((drawn - noisy) / sigma) ** 2)

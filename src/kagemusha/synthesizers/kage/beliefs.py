@@ -24,7 +24,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaussian_sigma
-from kagemusha.synthesizers.kage.constants import ALONE, DOUBT, KEPT, USUAL, WANTED
+from kagemusha.synthesizers.kage.constants import ALONE, DOUBT, KEPT, MOST_TRIPLES, USUAL, WANTED
 from kagemusha.synthesizers.kage.grouping import merge, ordered_codes
 from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, felt, kept
 from kagemusha.synthesizers.kage.measurements import Measurements
@@ -218,10 +218,6 @@ def column_errors(known: Measurements, unit: PrivacyUnit, cost: float) -> dict[s
         sigma = gaussian_sigma(unit, cost) * math.sqrt(split / len(table) ** (2 / 3))
         found[name] = KEPT * MEAN_ABSOLUTE * float(np.minimum(sigma, table + 0.1 * sigma).sum())
     return found
-
-
-MOST_TRIPLES = 500
-"""Looked at: all of them in tables of up to 15 columns."""
 
 
 def candidate_triples(domain: Domain, strengths: Mapping[Clique, float]) -> list[Clique]:

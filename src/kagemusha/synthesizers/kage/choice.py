@@ -11,16 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.constants import MARGIN, OUTSIDE, TRUST, WORTH
-
-ORDERS: Sequence[tuple[float, float | None]] = ((1.0, None), (1.0, 0.5))
-"""Greedy orders: candidates by error over price to this power; the second, if any, for a spanning tree that comes
-first."""
-
-SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8)
-"""Tried for columns."""
-
-PATIENCE = 40
+from kagemusha.synthesizers.kage.constants import MARGIN, OUTSIDE, PATIENCE, SHARES, TRUST, WORTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +107,10 @@ def choose(
     """
     best, scaled = Choice((), (), 1.0, math.inf, candidates.unknown), math.inf
     for beyond, cost in ((0.0, 1.0), (outside, 1 + MARGIN)) if outside else ((0.0, 1.0),):
-        for order in ORDERS:
+        for forest in (False, True):
             for step, limit in enumerate(limits):
-                steps = _greedy(candidates, tree(limit), *order, beyond, trust, start)
-                found = _best_prefix(candidates, steps, limit)
-                complete = found.inside
+                steps = _greedy(candidates, tree(limit), forest, beyond, trust, start)
+                found, complete = _best_prefix(candidates, steps, limit)
                 if found.predicted * cost * (1 + WORTH) ** step < scaled:
                     best = replace(found, inside=complete or not beyond)
                     scaled = found.predicted * cost * (1 + WORTH) ** step
@@ -129,11 +119,14 @@ def choose(
     return best
 
 
-def _best_prefix(candidates: Candidates, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int) -> Choice:
-    """The best number of candidates of one greedy order."""
+def _best_prefix(
+    candidates: Candidates, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int
+) -> tuple[Choice, bool]:
+    """The best number of candidates of one greedy order, and whether all that are worth it fit."""
     best = Choice((), (), 1.0, math.inf, candidates.unknown, limit)
-    inside = True
-    for taken, left_out, inside in steps:
+    complete = True
+    for taken, left_out, fits in steps:
+        complete &= fits
         tried = SHARES if taken else (1.0,)
         predictions = [candidates.predicted(taken, left_out, share) for share in tried]
         k = int(np.argmin(predictions))
@@ -142,21 +135,21 @@ def _best_prefix(candidates: Candidates, steps: Iterator[tuple[list[int], FloatA
             shares = tuple(((1 - tried[k]) * price / price.sum()).tolist()) if taken else ()
             expected = candidates.expected(taken, left_out, tried[k])
             best = Choice(tuple(taken), shares, tried[k], predictions[k], expected, limit)
-    return best if inside else replace(best, inside=False)
+    return best, complete
 
 
 def _greedy(
     candidates: Candidates,
     add: Callable[[Clique], bool],
-    power: float,
-    first_power: float | None,
+    forest: bool,
     outside: float,
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
-    """Candidates in the order they pay off.
+    """Candidates in the order they pay off, by error over price; or first a `forest`, by error over √price.
 
-    Now and then those taken so far, what is left of each one's error, and whether all fit.
+    So strong pairs of wide columns are not starved by many narrow ones. Now and then those taken so far, what is left
+    of each one's error, and whether all fit.
     """
     first, second, columns = candidates.ends
     price, importance, rest = candidates.price, candidates.importance, candidates.rest
@@ -200,10 +193,10 @@ def _greedy(
         eligible = waiting & (gain > growth)
         if not eligible.any():
             break
-        spanning = eligible & (part[first] != part[second]) if first_power is not None else eligible
-        growing = first_power is not None and bool(spanning.any())
-        divisor = price ** (first_power if growing and first_power is not None else power)
-        i = int(np.argmax(np.where(spanning if growing else eligible, gain / divisor, -1.0)))
+        spanning = eligible & (part[first] != part[second]) & forest
+        growing = bool(spanning.any())
+        worth = gain / (np.sqrt(price) if growing else price)
+        i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
         if not add(candidates.cliques[i]):
             fits = False
             # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays

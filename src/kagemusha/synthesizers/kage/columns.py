@@ -22,7 +22,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.marginals.tally import merged
 from kagemusha.release.curator import Curator
-from kagemusha.synthesizers.kage.constants import UNLIKE
+from kagemusha.synthesizers.kage.constants import NEIGHBOURS, SHAPES, UNLIKE
 from kagemusha.synthesizers.kage.grouping import Tree, ordered_codes, sums, trees_of
 from kagemusha.synthesizers.kage.interaction_fit import NoisyColumn
 
@@ -89,21 +89,6 @@ def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyCol
     return NoisyColumns.of(marginals, curator.public_rows(), trees_of(schema), ordered_codes(schema, curator.domain))
 
 
-SHAPES = (0.2, 0.5, 1.0, 2.0, 5.0, 12.0, 30.0, 100.0, 1000.0)
-"""From a few codes that hold everything to codes that are all alike."""
-
-UNLIKE_SHAPE = 0.3
-"""Shape of the distribution of codes that are unlike the others."""
-
-POINTS, REACH = 64, 6.0
-"""Possible counts that are weighed for each code, so many deviations to both sides."""
-
-NEIGHBOURS = 4
-"""So many codes next to each other are a family, fewer where there would not be three families."""
-
-ROUNDS = 10
-"""Of weighing guesses by how often they are right in all columns."""
-
 Families = Mapping[str, IntArray]
 """By kind, the family of every code."""
 
@@ -158,7 +143,7 @@ def _weighed(evidence: Sequence[FloatArray], kinds: Sequence[Sequence[tuple[str,
     usual = {kind: 1.0 for found in kinds for kind in found}
     likely = [np.exp(e - e.max()) for e in evidence]
     shares: list[FloatArray] = []
-    for _ in range(ROUNDS):
+    for _ in range(10):
         shares = []
         for e, found in zip(likely, kinds, strict=True):
             weight = e * np.array([usual[kind] for kind in found])
@@ -192,17 +177,18 @@ def _guesses(column: NoisyCounts, total: float) -> _Guesses:
 
 def _under(noisy: FloatArray, sigma: FloatArray, expected: Mapping[str, FloatArray]) -> _Guesses:
     """What every shape and every expectation make of the noisy counts, by weighing possible counts."""
-    low = np.maximum(0.0, noisy - REACH * sigma)
-    width = np.maximum(noisy, 0.0) + REACH * sigma - low
+    # counts up to six deviations away
+    low = np.maximum(0.0, noisy - 6 * sigma)
+    width = np.maximum(noisy, 0.0) + 6 * sigma - low
     # next to 0 small shapes have a pole: points lie closer there
     power = np.where(low > 0, 1.0, 3.0)[:, None]
-    place = (np.arange(POINTS) + 0.5) / POINTS
+    place = (np.arange(64) + 0.5) / 64
     points = low[:, None] + width[:, None] * place**power
     logs = np.log(points)
     seen = -0.5 * ((points - noisy[:, None]) / sigma[:, None]) ** 2 + np.log(power * place ** (power - 1))
     means, squares, evidence, kinds = [], [], [], []
     for kind, mean in expected.items():
-        unlike = math.log(UNLIKE) + _log_gamma(points, logs, mean, UNLIKE_SHAPE)
+        unlike = math.log(UNLIKE) + _log_gamma(points, logs, mean, SHAPES[0])
         for shape in SHAPES:
             alike = math.log(1 - UNLIKE) + _log_gamma(points, logs, mean, shape)
             weight = seen + np.logaddexp(alike, unlike)

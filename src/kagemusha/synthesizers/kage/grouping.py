@@ -10,7 +10,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.measured import Measured
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.constants import MERGED, ORDERED
+from kagemusha.synthesizers.kage.constants import ORDERED
 
 Tree = Sequence[IntArray]
 """For each level, fine ones first, the group of every code."""
@@ -38,8 +38,8 @@ def merge(counts: FloatArray, threshold: float, ordered: int, *, tree: Tree = ()
     """The group of every code, those with fewer records than the threshold sharing one.
 
     With their family if there is a tree; with their neighbours if the first `ordered` codes have an order, at a part
-    of the threshold; else all together. With `most` there are no more groups than that: the threshold rises, and if
-    that is not enough the rarest groups are one.
+    of the threshold; else all together. With `most` there are no more groups than that: the threshold rises where
+    there are families, and if that is not enough the rarest groups are one.
     """
     while True:
         if tree:
@@ -51,7 +51,7 @@ def merge(counts: FloatArray, threshold: float, ordered: int, *, tree: Tree = ()
         groups = int(group.max()) + 1
         if most is None or groups <= most:
             return group
-        if threshold > counts.sum():
+        if threshold > counts.sum() or not (tree or ordered > 2):
             held = sums(counts, group)
             place = np.empty(groups, dtype=np.int64)
             place[np.argsort(-held, kind="stable")] = np.minimum(np.arange(groups), most - 1)
@@ -79,13 +79,8 @@ def merge_by_tree(counts: FloatArray, threshold: float, tree: Tree) -> IntArray:
 
 
 def merge_rare(counts: FloatArray, threshold: float) -> IntArray:
-    """The group of every code: those below `threshold` share the last group, all others stay alone.
-
-    The last group holds at most a tenth or so of all records (MERGED), the rarest codes.
-    """
+    """The group of every code: those below `threshold` share the last group, all others stay alone."""
     rare = counts < threshold
-    order = np.argsort(counts, kind="stable")
-    rare[order] &= np.cumsum(np.maximum(counts[order], 0.0)) <= MERGED * counts.sum()
     if rare.sum() < 2:
         return np.arange(len(counts))
     group = np.cumsum(~rare) - 1

@@ -22,19 +22,14 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.constants import LEAST, PASSES, PRIOR, WORK
-
-MOST_CELLS = 1 << 21
-"""Of all tables together; those nearest to the model are left out."""
-
-LEAST_LEFT = 0.02
-"""A cell keeps at least this share of what the model expects: the model must be able to make its rows."""
-
-RAKES = 25
+from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES, POLISHED, PRIOR, WORK
 
 
 def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
-    """A table over codes for each pair, with the model's columns; pairs that noise explains are left out."""
+    """A table over codes for each pair, with the model's columns; pairs that noise explains are left out.
+
+    All tables together have some two million cells at most: those nearest to the model are left out.
+    """
     domain = generator.domain
     tables = generator.field.project_many([m.query.clique for m in measured])
     columns = dict(zip(domain.names, generator.project_many([(name,) for name in domain]), strict=True))
@@ -47,7 +42,7 @@ def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) 
             found[pair] = _raked(table * ratio[np.ix_(*m.query.groups)], *(columns[name] for name in pair))
             moved[pair] = float(np.abs(found[pair] - table).sum())
     kept: dict[Clique, FloatArray] = {}
-    room = MOST_CELLS
+    room = 1 << 21
     for pair in sorted(found, key=lambda pair: -moved[pair]):
         if found[pair].size <= room:
             kept[pair] = found[pair]
@@ -68,24 +63,17 @@ def _ratio(measured: NoisyInteraction, table: FloatArray) -> FloatArray | None:
     squared = float((distance**2).mean())
     if squared <= noise:
         return None
-    wanted = np.maximum(expected + (1 - noise / squared) * distance, LEAST_LEFT * expected)
+    # the model must be able to make its rows: a cell keeps at least a fiftieth of what it expects
+    wanted = np.maximum(expected + (1 - noise / squared) * distance, expected / 50)
     return np.divide(wanted, expected, out=np.ones_like(expected), where=expected > 0)
 
 
 def _raked(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
     """The table with these sums, by proportional fitting."""
-    for _ in range(RAKES):
+    for _ in range(25):
         table = table * np.divide(rows, s := table.sum(axis=1), out=np.zeros_like(rows), where=s > 0)[:, None]
         table = table * np.divide(columns, s := table.sum(axis=0), out=np.zeros_like(columns), where=s > 0)
     return table
-
-
-FLOOR = 0.3
-"""The least curvature a cell is thought to have, in those of a cell of average probability."""
-
-ENOUGH, POLISHED = 0.1, 0.01
-"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood per
-record; then columns alone are fitted, until passes gain less than the second share of what their noise costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +127,7 @@ class _Problem:
             here = slice(start, start + int(np.prod(one.query.shape)))
             free = math.prod(n - 1 for n in one.query.shape)
             self.ridge[here] *= precision(self.target[here], expected[here], one.sigma / total, free)
-        self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
+        self.unit: FloatArray = (np.maximum(expected, average / 3) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
 

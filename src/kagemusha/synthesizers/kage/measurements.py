@@ -15,11 +15,9 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction, groupe
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
 from kagemusha.synthesizers.kage.columns import NoisyColumns
-from kagemusha.synthesizers.kage.constants import ROW, SKETCH
+from kagemusha.synthesizers.kage.constants import GROWTH, ROW, SKETCH
 from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, corrected, fit_interactions
-
-ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +160,7 @@ def grown(
     waiting = list(known.interactions)
     inside: list[NoisyInteraction] = []
     fit = replace(known, interactions=()).fit(max_cells=max_cells, steps=1)
-    for step in reversed(range(ROUNDS)):
+    for step in reversed(range(GROWTH)):
         values = excess(known, fit.field, waiting) * np.array([importance(m.query.clique) for m in waiting])
         added = _taken(known, inside, waiting, values, max_cells >> step, spanning=not inside)
         inside = [*inside, *(waiting[i] for i in added)]
