@@ -239,10 +239,10 @@ def candidate_triples(domain: Domain, strengths: Mapping[Clique, float]) -> list
 
 def look_at_triples(
     curator: Curator, known: Measurements, field: MarkovField, pairs: Beliefs, *, spent: float, cost: float
-) -> Beliefs | None:
+) -> tuple[Beliefs, float] | None:
     """Triples' distances from the model at this `cost` (ρ); None where there is no triple to look at.
 
-    Columns have had the cost `spent`.
+    Columns have had the cost `spent`. With it the mean distance.
     """
     typical = gaussian_sigma(curator.unit, curator.remaining / len(known.domain))
     triples = candidate_triples(known.domain, dict(zip(pairs.cliques, pairs.signal.tolist(), strict=True)))
@@ -262,4 +262,4 @@ def look_at_triples(
     own = np.sqrt(np.maximum(errors**2 - squared, 0.0))
     none = np.zeros(len(queries))
     weights = [_weight(known, q, e, 0.0, typical, curator.unit) for q, e in zip(queries, own.tolist(), strict=True)]
-    return Beliefs(queries, own, none, none, none, np.array(weights))
+    return Beliefs(queries, own, none, none, none, np.array(weights)), float(errors.mean())

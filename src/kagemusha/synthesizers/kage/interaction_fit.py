@@ -122,7 +122,9 @@ class _Problem:
         average = np.repeat(1 / sizes, sizes)
         expected = self.seen(self.offset)[1]
         self.noise = noise
+        # columns are posterior means already: they get the least that lets the fit converge
         self.ridge: FloatArray = PRIOR * noise
+        self.ridge[: self.of_columns] *= LEAST
         for start, one in zip(starts[len(columns) :].tolist(), interactions, strict=False):
             here = slice(start, start + int(np.prod(one.query.shape)))
             free = math.prod(n - 1 for n in one.query.shape)

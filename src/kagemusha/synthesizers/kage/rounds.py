@@ -57,6 +57,7 @@ class Shares:
 
     @property
     def rest(self) -> float:
+        """For what is measured."""
         return 1 - self.columns - self.scores
 
 
@@ -67,6 +68,7 @@ class Run:
     curator: Curator
     max_cells: int
     importance: Importance
+    known: Measurements = field(init=False)
     marginals: list[NoisyMarginal] = field(default_factory=list)
     look: PairLook | None = None
     """None where there is no pair."""
@@ -76,6 +78,8 @@ class Run:
     """What each candidate has cost since the look (ρ)."""
     choice: Choice | None = None
     model: InteractionFit | None = None
+    triple: float = 0.0
+    """How much a triple counts beside a pair."""
     first: float = 0.0
     """What columns had cost before."""
 
@@ -111,28 +115,32 @@ class Run:
 
     def look_at_triples(self) -> None:
         """How far triples are from the model, where it holds all pairs worth measuring and these are precise."""
-        if self.look is None or self.beliefs is None or self.choice is None:
+        if self.look is None or self.beliefs is None or self.choice is None or self.model is None:
             return
         expected = float(self.choice.expected[: len(self.look.pairs)].mean())
         if self.choice.inside and expected < PRECISE * self.known.columns.total:
             cost = TRIPLE_SCORES * self.curator.total
-            spent = self.first + self.had.get(ALL_COLUMNS, 0.0)
-            triples = look_at_triples(self.curator, self.known, self.model.field, self.beliefs, spent=spent, cost=cost)
-            if triples is not None:
+            spent_on_columns = self.first + self.had.get(ALL_COLUMNS, 0.0)
+            found = look_at_triples(
+                self.curator, self.known, self.model.field, self.beliefs, spent=spent_on_columns, cost=cost
+            )
+            if found is not None:
+                triples, distance = found
                 self.beliefs = self.beliefs.and_also(triples)
+                # a share off the mean error of triples is worth as much as the same share off that of pairs
+                self.triple = expected / max(distance, expected) * self.pairs / comb(len(self.known.domain), 3)
 
     def allocate(self, importance: Importance | None = None, *, trust: float = TRUST) -> Choice:
         """What to have measured in the end, and the share of each of all that the looks left. Reads nothing."""
         if self.look is None or self.beliefs is None:
             return Choice((), (), 1.0, 0.0, np.zeros(0))
-        seen, count, again = self.beliefs, len(self.look.pairs), self.choice is not None
+        seen, count = self.beliefs, len(self.look.pairs)
         whole = sum(self.had.values()) + self.curator.remaining
         column = column_errors(self.known, self.curator.unit, whole)
         unknown = seen.signal
-        if again:
+        if self.model is not None:
             others = np.array([i not in self.measured for i in range(count)])
             unknown = np.concatenate([self.look.unknown(self.model.field, others), unknown[count:]])
-        as_pairs = count / comb(len(self.known.domain), 3) if len(self.known.domain) > 2 else 1.0
         candidates = Candidates(
             seen.cliques,
             seen.signal,
@@ -140,7 +148,7 @@ class Run:
             seen.strength,
             seen.weights,
             np.array([sum(column[n] ** 2 for n in c) if len(c) == 2 else 0.0 for c in seen.cliques]),
-            np.array([(importance or self.importance)(c) * (1 if len(c) == 2 else as_pairs) for c in seen.cliques]),
+            np.array([(importance or self.importance)(c) * (1 if len(c) == 2 else self.triple) for c in seen.cliques]),
             seen.floor,
             seen.rest,
             noise=MEAN_ABSOLUTE * gaussian_sigma(self.curator.unit, whole),
@@ -153,7 +161,8 @@ class Run:
             lambda limit: GrowingTree(self.known.coarse, min(limit, room)).add,
             [limit for limit in LIMITS if self.choice is None or limit >= self.choice.cells],
             trust=trust,
-            outside=OUTSIDE if again else 0.0,
+            # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
+            outside=OUTSIDE if self.model is not None and len(seen.queries) == count else 0.0,
             start=list(self.measured),
         )
 
@@ -168,8 +177,11 @@ class Run:
             self.measure_columns(columns)
         queries = self.beliefs.queries if self.beliefs is not None else ()
         answers = self.curator.answer([queries[i] for i in costs], list(costs.values()))
-        for i, new in zip(costs, answers, strict=True):
-            self.measured[i] = combined(self.measured[i], new) if i in self.measured else new
+        new = dict(zip(costs, answers, strict=True))
+        # in the order of the choice, in which the tree has room for them
+        for i in choice.taken:
+            if i in new:
+                self.measured[i] = combined(self.measured[i], new[i]) if i in self.measured else new[i]
         return answers
 
     def fit_model(self, *, last: bool = True) -> None:
