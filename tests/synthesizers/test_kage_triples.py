@@ -52,6 +52,17 @@ def test_what_only_a_triple_tells_is_found(made, monkeypatch) -> None:
     assert triple_error(pairs_only.generator, codes) > 0.9
 
 
+def test_a_named_target_does_not_switch_triples_off() -> None:
+    """Whether pairs are precise is about their errors, not about how much some of them count."""
+    codes = weakly_paired(40_000)
+    plain, named = (
+        run(create("kage", **options), DOMAIN, codes, Budget(1.0, 1e-9)).fitted
+        for options in ({}, {"target": "d", "emphasis": 50.0})
+    )
+    for fitted in (plain, named):
+        assert ("a", "b", "c") in [m.query.clique for m in fitted.interactions]
+
+
 def nothing_to_find(rows: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, DOMAIN.sizes, (rows, 4))
 
