@@ -25,7 +25,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaussian_sigma
 from kagemusha.synthesizers.kage.constants import ALONE, DOUBT, KEPT, MOST_TRIPLES, USUAL, WANTED
-from kagemusha.synthesizers.kage.grouping import merge, ordered_codes
+from kagemusha.synthesizers.kage.grouping import merge, ordered_codes, sums
 from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, felt, kept
 from kagemusha.synthesizers.kage.measurements import Measurements
 
@@ -138,7 +138,7 @@ def look_at_pairs(
     ]
     known, queries = _resolved(known, pairs, chosen, np.hypot(signal, floor), levels, typical)
     worth = np.array([min(query.shape) > 1 for query in queries])
-    tables = {name: np.bincount(known.groups[name], table) for name, table in tables.items()}
+    tables = {name: sums(table, known.groups[name]) for name, table in tables.items()}
     products = [np.outer(tables[a], tables[b]) / total for a, b in pairs]
     look = PairLook(pairs, scores, base, products, {name: x.groups[0] for name, x in levels.items()})
     weights = [
@@ -195,7 +195,7 @@ def _weight(
     """What the fit leaves of the noise over all cells of a query, over the noise of a count."""
     raw = math.sqrt(unit.sensitivity(query.sensitivity).l2_squared / unit.sensitivity(COUNTS).l2_squared)
     if len(query.clique) == 2:
-        one, two = (np.bincount(g, known.tables[n]) for g, n in zip(query.groups, query.clique, strict=True))
+        one, two = (sums(known.tables[n], g) for g, n in zip(query.groups, query.clique, strict=True))
         raw *= max(float(felt(one, two, known.columns.total, sigma)), 1e-3)
     usual = MEAN_ABSOLUTE * sigma
     return float(kept(usual * raw, error, strength)) / usual
@@ -227,7 +227,7 @@ def candidate_triples(domain: Domain, strengths: Mapping[Clique, float]) -> list
         of_column[a], of_column[b] = of_column[a] + strength, of_column[b] + strength
     # of more than a hundred columns, the hundred that depend most on the others
     among = set(sorted(domain.names, key=lambda name: -of_column[name])[:100])
-    triples = [
+    triples: list[Clique] = [
         t
         for t in combinations([name for name in domain if name in among], 3)
         if min(domain.shape(t)) > 1 and domain.cells(t) <= COUNTED_CELLS // MOST_TRIPLES

@@ -66,7 +66,7 @@ def hidden(sizes: FloatArray, half: FloatArray | float) -> FloatArray:
     return np.asarray((1 - (sizes - 1) / max(1.0, float(sizes[0]) - 1)) / (1 + (sizes - 1) / half))
 
 
-def kept(noise: FloatArray, error: FloatArray | float, strength: FloatArray | float) -> FloatArray:
+def kept(noise: FloatArray | float, error: FloatArray | float, strength: FloatArray | float) -> FloatArray:
     """What raw noise over all cells comes to after the fit, in records, where measuring would mend this error."""
     return np.asarray(noise * (KEPT + CARRIED * noise / (noise + error + 1e-9)) * (1 - FIRM * strength))
 
@@ -85,7 +85,7 @@ def felt(one: FloatArray, two: FloatArray, total: float, sigma: float) -> FloatA
     Those that expect far fewer records than it have little to lose.
     """
     expected = one[..., :, None] * two[..., None, :] / total
-    return np.minimum(1.0, expected / (FELT * sigma)).mean(axis=(-2, -1))
+    return np.asarray(np.minimum(1.0, expected / (FELT * sigma)).mean(axis=(-2, -1)))
 
 
 @dataclass(frozen=True)
