@@ -115,10 +115,11 @@ class Run:
 
     def look_at_triples(self) -> None:
         """How far triples are from the model, where it holds all pairs worth measuring and these are precise."""
-        if self.look is None or self.beliefs is None or self.choice is None or self.model is None:
+        if self.beliefs is None or self.model is None:
             return
-        expected = float(self.choice.expected[: len(self.look.pairs)].mean())
-        if self.choice.inside and expected < PRECISE * self.known.columns.total:
+        choice = self.allocate()  # as if there were no triples
+        expected = float(choice.expected.mean())
+        if choice.inside and expected < PRECISE * self.known.columns.total:
             cost = TRIPLE_SCORES * self.curator.total
             spent_on_columns = self.first + self.had.get(ALL_COLUMNS, 0.0)
             found = look_at_triples(
