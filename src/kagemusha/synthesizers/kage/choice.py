@@ -146,7 +146,7 @@ def _greedy(
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
-    """Candidates in the order they pay off, by error over price; or by error over √price, a `forest` first.
+    """Candidates in the order they pay off, by error over √price; or a `forest` of the strongest, then by error over price.
 
     So strong pairs of wide columns are not starved by many narrow ones. Now and then those taken so far, what is left
     of each one's error, and whether all fit.
@@ -195,7 +195,7 @@ def _greedy(
             break
         spanning = eligible & (part[first] != part[second]) & forest
         growing = bool(spanning.any())
-        worth = gain / (np.sqrt(price) if forest else price)
+        worth = gain if growing else gain / (price if forest else np.sqrt(price))
         i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
         if not add(candidates.cliques[i]):
             fits = False

@@ -64,7 +64,7 @@ together must take off the predicted error."""
 PRECISE = 0.008
 """Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
 
-LIMITS, WORTH = (60_000, 250_000, 1_000_000, 4_000_000), 0.02
+LIMITS, WORTH = (60_000, 250_000, 1_000_000, 4_000_000), 0.01
 """Cells of the model; four times as many must take this share off the predicted error."""
 
 MANY, PATIENCE, MOST_TRIPLES = 2000, 40, 500
