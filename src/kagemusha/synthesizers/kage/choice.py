@@ -146,7 +146,7 @@ def _greedy(
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
-    """Candidates in the order they pay off, by error over √price; or a `forest` of the strongest, then by error over price.
+    """Candidates in the order they pay off: by error over √price, or a `forest` of the strongest, then by error/price.
 
     So strong pairs of wide columns are not starved by many narrow ones. Now and then those taken so far, what is left
     of each one's error, and whether all fit.
