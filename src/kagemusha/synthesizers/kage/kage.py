@@ -59,9 +59,9 @@ class Kage(Synthesizer):
         for count, upto in enumerate(instalments):
             last = upto == instalments[-1]
             progress("choosing", 0.1 + 0.8 * count / len(instalments))
-            if last:
-                run.look_at_triples()
             choice = run.allocate(trust=TRUST if count or last else 1.0)
+            if last and run.look_at_triples(choice):
+                choice = run.allocate()
             run.measure(choice, curator.remaining - (1 - upto) * left)
             progress(f"fitting {len(run.measured)} tables", 0.1 + 0.8 * (count + 0.5) / len(instalments))
             run.fit_model(last=last)

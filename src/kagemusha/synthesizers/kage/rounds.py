@@ -6,9 +6,9 @@ waiting with a part of the budget until a model says what it does not know.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import comb
 
 import numpy as np
 
@@ -113,23 +113,27 @@ class Run:
             target=target,
         )
 
-    def look_at_triples(self) -> None:
-        """How far triples are from the model, where it holds all pairs worth measuring and these are precise."""
-        if self.beliefs is None or self.model is None:
-            return
-        choice = self.allocate()  # as if there were no triples
-        expected = float(choice.expected.mean())
-        if choice.inside and expected < PRECISE * self.known.columns.total:
-            cost = TRIPLE_SCORES * self.curator.total
-            spent_on_columns = self.first + self.had.get(ALL_COLUMNS, 0.0)
-            found = look_at_triples(
-                self.curator, self.known, self.model.field, self.beliefs, spent=spent_on_columns, cost=cost
-            )
-            if found is not None:
-                triples, distance = found
-                self.beliefs = self.beliefs.and_also(triples)
-                # a share off the mean error of triples is worth as much as the same share off that of pairs
-                self.triple = expected / max(distance, expected) * self.pairs / comb(len(self.known.domain), 3)
+    def look_at_triples(self, choice: Choice) -> bool:
+        """How far triples are from the model, where pairs chosen alone find room and are precise; whether any were."""
+        expected = float(choice.expected.mean()) if len(choice.expected) else math.inf
+        precise = choice.inside and expected < PRECISE * self.known.columns.total
+        if self.beliefs is None or self.model is None or not precise:
+            return False
+        found = look_at_triples(
+            self.curator,
+            self.known,
+            self.model.field,
+            self.beliefs,
+            spent=self.first + self.had.get(ALL_COLUMNS, 0.0),
+            cost=TRIPLE_SCORES * self.curator.total,
+        )
+        if found is None:
+            return False
+        triples, distance = found
+        self.beliefs = self.beliefs.and_also(triples)
+        # a share off the mean error of triples is worth as much as the same share off that of pairs
+        self.triple = expected / max(distance, expected) * self.pairs / math.comb(len(self.known.domain), 3)
+        return True
 
     def allocate(self, importance: Importance | None = None, *, trust: float = TRUST) -> Choice:
         """What to have measured in the end, and the share of each of all that the looks left. Reads nothing."""
