@@ -1,6 +1,6 @@
-"""Noisy counts of columns, nearer to the truth.
+"""Columns: how they are measured, and the posterior mean of their counts.
 
-What they are likely to be, given that counts are not negative and how alike they seem. A column's counts are thought of
+What counts are likely to be, given that they are not negative and how alike they seem. A column's counts are thought of
 as drawn from a gamma distribution around what is expected of them. Its shape says how alike they are: nearly equal
 counts are drawn together, a few large ones among many small stay apart. What is expected is the same for all codes, or
 where codes have families (siblings in a tree, neighbours in an order) an equal part of what the family holds. Which
@@ -12,31 +12,82 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln
 
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.marginals import NoisyMarginal
+from kagemusha.marginals.tally import merged
+from kagemusha.release.curator import Curator
+from kagemusha.synthesizers.kage.constants import NEIGHBOURS, SHAPES, UNLIKE
+from kagemusha.synthesizers.kage.grouping import Tree, ordered_codes, sums, trees_of
+from kagemusha.synthesizers.kage.interaction_fit import NoisyColumn
 
-SHAPES = (0.2, 0.5, 1.0, 2.0, 5.0, 12.0, 30.0, 100.0, 1000.0)
-"""From a few codes that hold everything to codes that are all alike."""
 
-UNLIKE, UNLIKE_SHAPE = 0.25, 0.3
-"""Share of codes that may be far from what is expected, whatever the others are like; and the shape of their
-distribution."""
+def measure_columns(curator: Curator, cost: float) -> list[NoisyMarginal]:
+    """Every column, split so that the noise over all codes of all columns is least."""
+    sizes = np.array(curator.domain.sizes, dtype=np.float64) ** (2 / 3)
+    return curator.measure([(name,) for name in curator.domain], [float(s) for s in cost * sizes / sizes.sum()])
 
-POINTS, REACH = 64, 6.0
-"""Possible counts that are weighed for each code, so many deviations to both sides."""
 
-EVEN = 0.1
-"""Share of what is expected that does not follow families: a code is not ruled out by its neighbours."""
+@dataclass(frozen=True, eq=False)
+class NoisyColumns:
+    """Noisy counts of every column, their noise, and the number of records."""
 
-NEIGHBOURS = (2, 4, 8)
-"""So many codes next to each other may be a family, in columns of at least three of them."""
+    noisy: Mapping[str, FloatArray]
+    sigma: Mapping[str, float]
+    total: float
+    trees: Mapping[str, Tree] = field(default_factory=dict)
+    ordered: Mapping[str, int] = field(default_factory=dict)
+    """How many of a column's codes have an order: the first ones."""
 
-ROUNDS = 10
-"""Of weighing guesses by how often they are right in all columns."""
+    @classmethod
+    def of(
+        cls,
+        marginals: Sequence[NoisyMarginal],
+        rows: int | None,
+        trees: Mapping[str, Tree] | None = None,
+        ordered: Mapping[str, int] | None = None,
+    ) -> NoisyColumns:
+        """Measurements of the same column are combined by inverse variance; `rows` if the number is public."""
+        answers: dict[str, list[tuple[FloatArray, float]]] = {}
+        for m in marginals:
+            answers.setdefault(m.clique[0], []).append((m.values.astype(np.float64), m.sigma**-2))
+        known = {name: merged(given) for name, given in answers.items()}
+        noisy = {name: values for name, (values, _) in known.items()}
+        total, _ = merged((float(values.sum()), precision / len(values)) for values, precision in known.values())
+        sigma = {name: precision**-0.5 for name, (_, precision) in known.items()}
+        return cls(noisy, sigma, max(1.0, float(rows) if rows is not None else total), trees or {}, ordered or {})
+
+    def table(self, name: str) -> FloatArray:
+        """The nearest possible table of a column, noise drawn together."""
+        return self._likely[name]
+
+    @cached_property
+    def _likely(self) -> Mapping[str, FloatArray]:
+        columns = {}
+        for name, noisy in self.noisy.items():
+            tree = self.trees.get(name, ())
+            families = {"siblings": tree[0]} if tree else neighbours(len(noisy), self.ordered.get(name, 0))
+            columns[name] = NoisyCounts(noisy, self.sigma[name], families)
+        return likely_counts(columns, self.total)
+
+    def grouped(self, name: str, group: IntArray) -> NoisyColumn:
+        """The column over groups of codes, as the fit wants it."""
+        members = np.bincount(group)
+        sigma = self.sigma[name]
+        start = np.maximum(sums(self.table(name), group), 0.1 * sigma)
+        return NoisyColumn(name, sums(self.table(name), group), sigma * math.sqrt(float(members.mean())), start)
+
+
+def columns_of(curator: Curator, marginals: Sequence[NoisyMarginal]) -> NoisyColumns:
+    """All measurements of columns, with what the schema says about their codes."""
+    schema = curator.schema
+    return NoisyColumns.of(marginals, curator.public_rows(), trees_of(schema), ordered_codes(schema, curator.domain))
+
 
 Families = Mapping[str, IntArray]
 """By kind, the family of every code."""
@@ -72,13 +123,12 @@ class _Guesses:
 
 def neighbours(codes: int, ordered: int) -> Families:
     """Families of a column whose first `ordered` codes have an order; the others are on their own."""
-    found = {}
-    for size in NEIGHBOURS:
-        if ordered >= 3 * size:
-            family = np.arange(codes) // size
-            family[ordered:] = np.arange(codes - ordered) + (ordered - 1) // size + 1
-            found[f"{size} neighbours"] = family
-    return found
+    size = min(NEIGHBOURS, ordered // 3)
+    if size < 2:
+        return {}
+    family = np.arange(codes) // size
+    family[ordered:] = np.arange(codes - ordered) + (ordered - 1) // size + 1
+    return {"neighbours": family}
 
 
 def likely_counts(columns: Mapping[str, NoisyCounts], total: float) -> dict[str, FloatArray]:
@@ -93,7 +143,7 @@ def _weighed(evidence: Sequence[FloatArray], kinds: Sequence[Sequence[tuple[str,
     usual = {kind: 1.0 for found in kinds for kind in found}
     likely = [np.exp(e - e.max()) for e in evidence]
     shares: list[FloatArray] = []
-    for _ in range(ROUNDS):
+    for _ in range(10):
         shares = []
         for e, found in zip(likely, kinds, strict=True):
             weight = e * np.array([usual[kind] for kind in found])
@@ -121,23 +171,24 @@ def _guesses(column: NoisyCounts, total: float) -> _Guesses:
             # between the middles of neighbouring families, what is expected changes gradually
             middles = np.bincount(family, np.arange(len(noisy))) / members
             each = np.interp(np.arange(len(noisy)), middles, held / members)
-        expected[kind] = (1 - EVEN) * each * (total / each.sum()) + EVEN * even
+        expected[kind] = np.maximum(each * (total / each.sum()), 1e-3 * even)
     return _under(noisy, sigma, expected)
 
 
 def _under(noisy: FloatArray, sigma: FloatArray, expected: Mapping[str, FloatArray]) -> _Guesses:
     """What every shape and every expectation make of the noisy counts, by weighing possible counts."""
-    low = np.maximum(0.0, noisy - REACH * sigma)
-    width = np.maximum(noisy, 0.0) + REACH * sigma - low
+    # counts up to six deviations away
+    low = np.maximum(0.0, noisy - 6 * sigma)
+    width = np.maximum(noisy, 0.0) + 6 * sigma - low
     # next to 0 small shapes have a pole: points lie closer there
     power = np.where(low > 0, 1.0, 3.0)[:, None]
-    place = (np.arange(POINTS) + 0.5) / POINTS
+    place = (np.arange(64) + 0.5) / 64
     points = low[:, None] + width[:, None] * place**power
     logs = np.log(points)
     seen = -0.5 * ((points - noisy[:, None]) / sigma[:, None]) ** 2 + np.log(power * place ** (power - 1))
     means, squares, evidence, kinds = [], [], [], []
     for kind, mean in expected.items():
-        unlike = math.log(UNLIKE) + _log_gamma(points, logs, mean, UNLIKE_SHAPE)
+        unlike = math.log(UNLIKE) + _log_gamma(points, logs, mean, SHAPES[0])
         for shape in SHAPES:
             alike = math.log(1 - UNLIKE) + _log_gamma(points, logs, mean, shape)
             weight = seen + np.logaddexp(alike, unlike)
