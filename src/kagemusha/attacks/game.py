@@ -179,8 +179,9 @@ class Game:
         half = GameTable(self.table.schema, self.table.codes[np.sort(inside)])
         # a stranger whose row the half has already would teach that "with" looks like "without"
         outlying = outside[np.argsort(-_distances(self)[outside], kind="stable")[: max(1, self.table.rows // 100)]]
-        row = tuple(int(v) for v in self.table.codes[common.choice(outlying if run.number % 2 else outside)])
-        target = Target("stranger", (row,), copies=self.table.schema.unit.max_rows)
+        row = int(common.choice(outlying if run.number % 2 else outside))
+        copies = self.table.schema.unit.max_rows
+        target = Target("stranger", (tuple(int(v) for v in self.table.codes[row]),), copies=copies)
         world = target.worlds(half)[INSIDE if run.world == "inside" else WITHOUT]
         doubles = self.maker.fit(world, rng=fitting).sample(half.rows, rng=drawing)
         found = {}
