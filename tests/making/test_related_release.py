@@ -124,7 +124,7 @@ def test_every_event_says_which_table_it_asked_and_as_what_a_person_counts(place
     certificate = Certificate.from_json((place / "doubles" / "certificate.json").read_text(encoding="utf-8"))
     seen = {(event.query.table, event.query.rows) for event in certificate.events if event.query}
     assert dict(seen) == certificate.tables
-    assert certificate.tables["labs"] == 4 * PARTS
+    assert certificate.tables["labs"] == 25 * PARTS
     assert certificate.epsilon == 20.0
     assert any("'visits', 'drugs', 'labs'" in sentence for sentence in certificate.assumptions)
 
@@ -253,7 +253,7 @@ def test_replace_adjacency_makes_the_number_of_persons_public_and_no_other(monke
     assert model.rows == 120
     events = [event for event in model.certificate.events if event.query and event.query.table == "drugs"]
     counts = next(event for event in events if event.query and event.query.kind == "counts")
-    assert counts.l2_squared == 2 * (2 * PARTS) ** 2  # type: ignore[attr-defined]
+    assert counts.l2_squared == 2 * (5 * PARTS) ** 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,9 @@ def test_a_person_counts_as_the_product_down_the_tables() -> None:
     assert found == {
         "patients": 1,
         "visits": 3 * PARTS,
-        "labs": 6 * PARTS,
+        "labs": 15 * PARTS,
         "visits-next": 3 * PARTS,
-        "labs-next": 6 * PARTS,
+        "labs-next": 15 * PARTS,
     }
 
 
