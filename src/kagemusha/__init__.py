@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kagemusha.door import verify as verify
     from kagemusha.errors import KagemushaError as KagemushaError
     from kagemusha.facts import schema_from as schema_from
+    from kagemusha.inference.estimate import estimate as estimate
     from kagemusha.ledger import open_ledger as open_ledger
     from kagemusha.models import Model as Model
     from kagemusha.privacy import Budget as Budget
@@ -58,6 +59,7 @@ _HOMES = {
     ],
     "kagemusha.errors": ["KagemushaError"],
     "kagemusha.facts": ["schema_from"],
+    "kagemusha.inference.estimate": ["estimate"],
     "kagemusha.ledger": ["open_ledger"],
     "kagemusha.models": ["Model"],
     "kagemusha.privacy": ["Budget"],

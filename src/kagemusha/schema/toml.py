@@ -68,7 +68,7 @@ def digest_of(document: Mapping[str, Any]) -> str:
 
 def check_entries(document: Mapping[str, Any]) -> None:
     """A `SchemaError` for an entry that the schema of one table does not have."""
-    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint")
+    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "deployment")
     if "tables" in document:
         raise SchemaError(
             "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "
