@@ -287,3 +287,15 @@ def test_what_related_tables_do_not_have_is_refused(place: Path) -> None:
     ):
         with pytest.raises(UsageError, match=why):
             planned_related(Order(table=place / "tables", budget=Budget(1.0), **given), schema)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", [0, None])
+def test_tables_without_rows_are_tables_too(rows: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kagemusha.synthesizers.next_rows.DRAWN", 100)
+    monkeypatch.setattr("kagemusha.synthesizers.related_fit.PARENTS", 100)
+    tables = hospital(60)
+    given = {"patients": tables["patients"].iloc[:rows], "drugs": tables["drugs"].iloc[:0]}
+    model = kg.fit_related(given, 1.0, schema=read_declared(TEXT.split("[tables.visits]")[0] + DRUGS), simulation=3)  # type: ignore[arg-type]
+    doubles = model.sample(20, seed=1, like="polars")
+    assert len(doubles["patients"]) == 20
+    assert set(doubles["drugs"]["patient_id"]) <= set(doubles["patients"]["patient_id"])
