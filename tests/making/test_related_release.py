@@ -127,6 +127,9 @@ def test_every_event_says_which_table_it_asked_and_as_what_a_person_counts(place
     assert certificate.tables["labs"] == 25 * PARTS
     assert certificate.epsilon == 20.0
     assert any("'visits', 'drugs', 'labs'" in sentence for sentence in certificate.assumptions)
+    page = (place / "doubles" / "certificate.html").read_text(encoding="utf-8")
+    assert "with everything that belongs to them in all tables, however many rows that is" in page
+    assert "of which at most" not in page
 
 
 def test_keys_fit_and_are_new(doubles: dict[str, pd.DataFrame]) -> None:
