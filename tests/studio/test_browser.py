@@ -58,7 +58,7 @@ def whole_path(person: Person, table: str, unit: bool = False) -> None:
     person.write("You know it from", "the admission form")
     person.press("Confirm all")
     person.sees("are declared by people")
-    person.press("It holds")
+    person.holds("admitted <= discharged")
     person.sees("Saved.")
     person.follow("On to the plan", "/plan")
     person.write("ε", "2")

@@ -337,6 +337,17 @@ def test_files_as_people_have_them(client: TestClient, folder: Path) -> None:
     assert client.get("/").status_code == 200
 
 
+@pytest.mark.usefixtures("confirmed")
+def test_what_a_person_wrote_into_the_file_stays(folder: Path, ask: Ask) -> None:
+    path = folder / "stays.toml"
+    path.write_text(path.read_text().replace("[columns.age]", "# as the registry has it\n[columns.age]"))
+    ask("schema", answer="drop", column="weight", who="Dr Ito")
+    assert "# as the registry has it" in path.read_text()
+    assert Schema.load(path)["weight"].kind == "drop"
+    ask("schema", answer="undo")
+    assert "# as the registry has it" in path.read_text()
+
+
 def test_three_hundred_columns_are_bearable(client: TestClient, folder: Path) -> None:
     """All of a kind at once, for one reason; and an answer about one column sends back that column."""
     names = [f"column_{at}" for at in range(300)]

@@ -131,10 +131,10 @@ def confirmed(schema: Schema, column: Column, voucher: Voucher) -> Schema:
 
 def rule_answered(schema: Schema, rule: Constraint, voucher: Voucher | None) -> Schema:
     """The schema with a guess that holds, since somebody vouches for it; or without it."""
-    rest = [other for other in schema.constraints if other is not rule]
-    if voucher is not None:
-        rest.append(replace(rule, guess=False, confirmed=str(voucher)))
-    return schema.with_constraints(*rest)
+    said = [] if voucher is None else [replace(rule, guess=False, confirmed=str(voucher))]
+    return schema.with_constraints(
+        *(one for other in schema.constraints for one in (said if other is rule else [other]))
+    )
 
 
 def with_rule(schema: Schema, text: str, voucher: Voucher) -> Schema:

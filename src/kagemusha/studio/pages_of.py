@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from kagemusha.columns.registry import KINDS as COLUMN_KINDS
 from kagemusha.editing.answers import MODELLED, SOURCES
 from kagemusha.editing.offers import offers
+from kagemusha.editing.rules import rule_question
 from kagemusha.errors import UsageError
 from kagemusha.schema.lint import likely_unit
 from kagemusha.studio import ledger_view, plan_view, release_view
@@ -190,12 +191,12 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
     return {
         "cards": list(cards_of(schema, say)),
         "schema": schema,
-        "text": schema.dumps(),
+        "text": site.drafts.text(table),
         "state": site.state(table),
         "kinds": {kind: say(KINDS[kind]) for kind in COLUMN_KINDS},
         "modelled": MODELLED,
         "sources": [say(source) for source in SOURCES],
-        "rules": schema.constraints,
+        "rules": [(rule, rule_question(rule.rule, schema) if rule.guess else "") for rule in schema.constraints],
         "offers": list(offers(schema)),
         "likely_unit": likely_unit(schema),
         "targets": [column.name for column in schema.modelled],

@@ -72,7 +72,9 @@ class Site:
         """Whether this session may see the schema: nothing in it is read off the data, or the door was opened."""
         if not self.drafts.exists(table):
             return True
-        return not self.drafts.load(table).derived_facts() or (session, table.ref) in self._opened
+        schema = self.drafts.load(table)
+        taken = bool(schema.derived_facts()) or any(rule.guess for rule in schema.constraints)
+        return not taken or (session, table.ref) in self._opened
 
     def state(self, table: Table) -> Mapping[str, Any]:
         """How far the schema of a table is."""
