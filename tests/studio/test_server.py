@@ -30,10 +30,10 @@ Ask = Callable[..., dict[str, Any]]
 PAGES = [
     "/", "/table?t=stays.csv", "/schema?t=stays.csv", "/plan?t=stays.csv", "/spend?t=stays.csv&epsilon=1",
     "/job/" + "0" * 24, "/job/" + "0" * 24 + "/report", "/release?r=x", "/release/file?r=x&name=model.kage",
-    "/release/zip?r=x", "/release/sample?r=x", "/ledger?t=stays.csv",
+    "/release/zip?r=x", "/release/sample?r=x", "/ledger?t=stays.csv", "/label?t=stays.csv",
 ]  # fmt: skip
 CALLS = ["connect", "draft", "door", "schema", "form", "point", "solve", "cap", "spend", "job", "again", "sample",
-         "sign", "verify", "look", "stop"]  # fmt: skip
+         "sign", "verify", "look", "label", "stop"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PAGES)
