@@ -24,7 +24,7 @@ from kagemusha.files import StrangeFileError, parse_json
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
 from kagemusha.privacy.budget import MOST_DELTA
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
-from kagemusha.schema import Schema
+from kagemusha.schema.declared import Declared
 
 MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
 """Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more
@@ -103,7 +103,7 @@ def _refusing(path: Path) -> Iterator[None]:
         raise VerifyError(f"{path}: cannot be read as a certificate ({type(error).__name__})") from None
 
 
-def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
+def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Declared | None) -> list[Check]:
     computed = json.loads(json.dumps(certificate.body()))
     return [
         _form_check(given, computed),
@@ -214,7 +214,7 @@ def _filter_check(certificate: Certificate) -> Check:
     return Check(what, fits, f"{spent.units / UNIT:.6g} of {limit.units / UNIT:.6g} ({certificate.accounting})")
 
 
-def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check:
+def _sensitivity_check(certificate: Certificate, schema: Declared | None) -> Check:
     """Every event must move by what its query's kind, recomputed, says for the promised unit."""
     wrong = wrong_sensitivities(certificate, schema)
     unit = certificate.promised.unit
@@ -237,14 +237,14 @@ def _package_check(package: str) -> Check:
     )
 
 
-def _unit_check(certificate: Certificate, schema: Schema) -> Check:
+def _unit_check(certificate: Certificate, schema: Declared) -> Check:
     """Whom the promise is about stands in the schema, too."""
     stated = (certificate.promised.rows, certificate.unit_column)
-    same = stated == (schema.unit.max_rows, schema.unit.column)
+    same = stated == (schema.unit.max_rows, schema.unit.column) and certificate.tables == schema.rows
     return Check("unit", same, "is that of the schema" if same else "is not that of the schema")
 
 
-def _weight_check(certificate: Certificate, schema: Schema) -> Check:
+def _weight_check(certificate: Certificate, schema: Declared) -> Check:
     """Where the schema declares survey weights, the certificate says what is protected."""
     listed = set(sentences.weighted(schema)) <= set(certificate.assumptions)
     return Check("survey weights", listed, "what is protected is said" if listed else "what is protected is not said")

@@ -13,6 +13,8 @@ from kagemusha.cli import (
     audit,
     compare,
     demo,
+    deployment,
+    estimate,
     evaluate,
     generation,
     key,
@@ -70,6 +72,9 @@ app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
 app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
+app.command("register")(deployment.register)
+app.command("dossier")(deployment.dossier)
+app.command("estimate")(estimate.estimate)
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)

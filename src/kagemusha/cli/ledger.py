@@ -48,7 +48,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
     say(f"Ledger {plain(book.path)}")
     say_table(
         "Caps",
-        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used", "ε so far"],
+        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used"],
         [
             [
                 c["dataset"],
@@ -60,11 +60,13 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 + (" (ε = ∞ allowed)" if c["unprotected"] else "")
                 + ("" if c["looks"] else " (looks forbidden)"),
                 "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
-                "∞" if c["epsilon so far"] is None else f"{c['epsilon so far']:.3g}",
             ]
             for c in content["caps"]
         ],
     )
+    for c in content["caps"]:
+        so_far = "∞" if c["epsilon so far"] is None else f"{c['epsilon so far']:.3g}"
+        say(plain(f"{Path(c['dataset']).name}: ε = {so_far} so far, of {c['epsilon']:g}"))
     say_table(
         "Releases",
         ["release", "data set", "method", "ε", "δ", "accounting", "state", "opened"],

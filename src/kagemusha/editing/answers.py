@@ -130,7 +130,7 @@ def confirmed(schema: Schema, column: Column, voucher: Voucher) -> Schema:
 
 
 def rule_answered(schema: Schema, rule: Constraint, voucher: Voucher | None) -> Schema:
-    """The schema with a guess that holds, since somebody vouches for it; or without it."""
+    """The schema with a guess that holds, in its place, since somebody vouches for it; or without it."""
     said = [] if voucher is None else [replace(rule, guess=False, confirmed=str(voucher))]
     return schema.with_constraints(
         *(one for other in schema.constraints for one in (said if other is rule else [other]))
