@@ -57,16 +57,19 @@ def test_compare_runs_and_goes_on(run, patients: Path, tmp_path: Path) -> None: 
 def test_a_comparison_that_is_stopped_keeps_its_fits(patients: Path, tmp_path: Path) -> None:
     command = ["compare", "patients.csv", "--schema", "patients.toml", "--methods", "mst", "--out", "cmp"]
     running = subprocess.Popen(
-        [*COMMAND, *command, "--repeat", "500", "--jobs", "1"],
+        [*COMMAND, *command, "--repeat", "20000", "--jobs", "1"],  # hours: only the stop ends it
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
     )
-    give_up = time.monotonic() + 60
-    while not list((tmp_path / "cmp" / "cells").glob("*.json")) and time.monotonic() < give_up:
-        time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
+    try:
+        give_up = time.monotonic() + 60
+        while not list((tmp_path / "cmp" / "cells").glob("*.json")) and time.monotonic() < give_up:
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 130
     assert "fits are kept" in told
     assert not list((tmp_path / "cmp" / "cells").glob("*.part"))

@@ -6,11 +6,12 @@ import contextlib
 import os
 import signal
 import time
+from typing import NoReturn
 
 import pytest
 
 from kagemusha.cli import main
-from kagemusha.cli.interrupt import CtrlC, Stopped
+from kagemusha.cli.interrupt import CtrlC, Stopped, stopping
 from kagemusha.cli.output import progress_bar
 from kagemusha.errors import DataError
 
@@ -66,3 +67,15 @@ def test_a_stop_that_was_lost_is_raised_by_the_next_report_of_progress(raised):
             time.sleep(5)
         with pytest.raises(raised):
             progress("after", 0.2)
+
+
+@pytest.mark.parametrize("then", [None, DataError("the file is damaged"), RuntimeError("Query interrupted")])
+def test_work_that_is_stopped_leaves_by_its_own_words(then):
+    def leave() -> NoReturn:
+        raise SystemExit(130)
+
+    with pytest.raises(SystemExit) as left, stopping(leave):
+        interrupted(then)
+    assert left.value.code == 130
+    with pytest.raises(DataError), stopping(leave):
+        raise DataError("the file is damaged")

@@ -13,6 +13,8 @@ from kagemusha.cli import (
     audit,
     compare,
     demo,
+    deployment,
+    estimate,
     evaluate,
     generation,
     key,
@@ -22,6 +24,7 @@ from kagemusha.cli import (
     sample,
     schema,
     sign,
+    studio,
     synth,
     totals,
     verify,
@@ -69,10 +72,14 @@ app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
 app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
+app.command("register")(deployment.register)
+app.command("dossier")(deployment.dossier)
+app.command("estimate")(estimate.estimate)
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
-app.command("annotate")(annotate.annotate)
+app.add_typer(annotate.app, name="annotate")
+app.command("studio")(studio.studio)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from kagemusha.cli.interrupt import CtrlC
+from kagemusha.cli.interrupt import stopping
 from kagemusha.cli.options import (
     AdjacencyOption,
     DatasetOption,
@@ -75,6 +76,9 @@ def attack(
     trainings: Annotated[int, typer.Option(help="Independent trainings of every table.")] = 100,
     generations: Annotated[int, typer.Option(help="Synthetic tables drawn from each training.")] = 1,
     references: Annotated[int, typer.Option(help="Trainings of the attacker's own, of every table.")] = 30,
+    shadows: Annotated[
+        int, typer.Option(help="Shadow trainings on each side for the attack `shadow`: with few it is a lottery.")
+    ] = 200,
     plays: Annotated[
         Path | None,
         typer.Option("--plays", help="Folder that keeps finished plays; the same command then goes on from them."),
@@ -127,7 +131,7 @@ def attack(
         together=[_whole(text) for text in _listed(together or "")],
         spaces=[Space.named(text) for text in _listed(space)],
         threat=COUNTING if "row-count" in tried else PAPER,
-        rules=Rules(trainings=trainings, generations=generations, references=references),
+        rules=Rules(trainings=trainings, generations=generations, references=references, strangers=shadows),
         secrets=secret or (),
         seed=seed,
     )
@@ -135,27 +139,23 @@ def attack(
     promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
     makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
     warn(note_look(data, "attack", ledger=ledger, dataset=dataset, encoding=declared.encoding))
-    CtrlC(KeyboardInterrupt).install()
     attacked = []
-    try:
-        with progress_bar(quiet=as_json) as progress:
-            progress("reading", 0.0)
-            table = read_table(data, declared)
-            for i, maker in enumerate(makers):
-                listener = part(progress, i / len(makers), (i + 1) / len(makers))
-                folder = None if plays is None else plays / maker.name
-                attacked.append(
-                    campaign.against(
-                        maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
-                    )
+
+    def leave() -> NoReturn:
+        going_on = "finished plays are kept: the same command goes on from there"
+        fail(f"stopped; {going_on if plays else 'add --plays FOLDER to keep plays'}", 130)
+
+    with stopping(leave), progress_bar(quiet=as_json) as progress:
+        progress("reading", 0.0)
+        table = read_table(data, declared)
+        for i, maker in enumerate(makers):
+            listener = part(progress, i / len(makers), (i + 1) / len(makers))
+            folder = None if plays is None else plays / maker.name
+            attacked.append(
+                campaign.against(
+                    maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
                 )
-    except KeyboardInterrupt:
-        kept = (
-            "finished plays are kept: the same command goes on from there"
-            if plays
-            else "add --plays FOLDER to keep plays"
-        )
-        fail(f"stopped; {kept}", 130)
+            )
     write_report(attacked, path, title=data.name)
     if as_json:
         say_json({"report": str(path), "makers": [one.to_json() for one in attacked]})
@@ -209,12 +209,9 @@ def _makers(
     if schema is None:
         raise UsageError("a table needs a schema: --schema FILE, or --release FOLDER")
     declared = Declared.load(schema)
+    budget = replace(budget, rows=declared.unit.max_rows)  # the promise is about whom the schema says
     if command is not None:
         return [Command(command, promised=budget if promises else None)], declared, []
-    if declared.unit.max_rows > 1:
-        raise UsageError(
-            "games are about single rows; a schema with max_rows > 1 can be audited: kagemusha audit --max-rows"
-        )
     chosen = dict.fromkeys(method or [DEFAULT])
     return [Method(name, budget, parse_options(option)) for name in chosen], declared, []
 

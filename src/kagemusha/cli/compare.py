@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from kagemusha.cli.interrupt import CtrlC
+from kagemusha.cli.interrupt import stopping
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, check_seed
 from kagemusha.cli.output import fail, plain, progress_bar, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
@@ -65,16 +65,15 @@ def compare(
     refuse_beside_release(out / "comparison.html")
     declared = Schema.load(schema)
     warn(note_look(real, "compare", ledger=ledger, dataset=dataset, encoding=declared.encoding))
-    # the workers and this command each tidy up by Python's own rule
-    CtrlC(KeyboardInterrupt).install()
-    try:
-        with progress_bar(quiet=as_json) as progress:
-            results = run_comparison(
-                comparison, real.resolve(), declared, out, jobs=jobs, scheduler=scheduler, progress=progress
-            )
-    except KeyboardInterrupt:
+
+    def leave() -> NoReturn:
         kept = len(list((out / "cells").glob("*.json")))
         fail(f"stopped. {kept} of {len(comparison.cells())} fits are kept: the same command goes on from there", 130)
+
+    with stopping(leave), progress_bar(quiet=as_json) as progress:
+        results = run_comparison(
+            comparison, real.resolve(), declared, out, jobs=jobs, scheduler=scheduler, progress=progress
+        )
     files = write_comparison(results, out, title=real.name)
     lines = summarise(results)
     if as_json:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 
@@ -36,3 +38,18 @@ def heed() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, CtrlC) and handler.pressed:
         raise handler.raised
+
+
+@contextmanager
+def stopping(leave: Callable[[], NoReturn]) -> Iterator[None]:
+    """Work that Ctrl-C ends by `leave`, whatever the libraries below make of it.
+
+    Workers and this command each tidy up by Python's own rule, so KeyboardInterrupt is what they see.
+    """
+    stop = CtrlC(KeyboardInterrupt).install()
+    try:
+        yield
+    except BaseException:
+        if not stop.pressed:
+            raise
+        leave()

@@ -130,18 +130,21 @@ def synth(
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
+    from kagemusha.quality.released import strays_in_words
+    from kagemusha.schema.toml import names_tables
 
     if (seed is not None) != simulation:
         raise UsageError(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
+    several = names_tables(schema)
     with progress_bar(quiet=as_json) as progress:
         where, options = ledger_path(ledger, data), parse_options(option)
         budget = Budget(epsilon, delta, Adjacency.named(adjacency))
         wanted = Output(
             folder=out or usual_folder(data, table),
             rows=rows,
-            file_kind=output or usual_kind(data),
+            file_kind=output or ("csv" if several else usual_kind(data)),
             replace=force,
             spreadsheet_safe=spreadsheet_safe,
             sign=sign,
@@ -166,9 +169,15 @@ def synth(
             witness=witness,
             output=wanted,
         )
+        if several:
+            from kagemusha.cli.related import synth_related
+
+            synth_related(order, where, progress, as_json=as_json)
+            return
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind
+    strays = strays_in_words(certificate, made.model.rows)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(made.model.schema).in_words())
     if as_json:
@@ -185,6 +194,7 @@ def synth(
                 "broken because": certificate.broken_because,
                 "files": certificate.outputs,
                 "cap": cap_summary(made.cap),
+                "cells out of place": strays,
             }
         )
         return
@@ -198,6 +208,8 @@ def synth(
     if sign is not None:
         say("  signature.json         who vouches for it, for `kagemusha verify --key`")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
+    for sentence in strays:
+        warn(sentence)
     if certificate.package is not None:
         say(plain(f"The method is code of {certificate.package}: its reading of the table was not checked."))
     if certificate.broken_because:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.check import Check
+from kagemusha.certificate.inventory import TABLES
 from kagemusha.certificate.sentences import SAFE as SAFE
 from kagemusha.columns.parse import without_bar
 from kagemusha.errors import OutputError
@@ -204,6 +205,11 @@ def table_check(path: Path, schema: Schema) -> Check:
         return Check("columns of the table", False, f"cannot be read ({type(error).__name__})")
     same = found in (expected, [escaped(name) for name in expected])
     return Check("columns of the table", same, "are those of the schema" if same else "are not those of the schema")
+
+
+def released_columns(folder: Path) -> list[str]:
+    """The columns of the table in a release folder, by its header."""
+    return next((_header(folder / name) for name in TABLES if (folder / name).is_file()), [])
 
 
 def _header(path: Path) -> list[str]:

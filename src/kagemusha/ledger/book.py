@@ -15,7 +15,7 @@ from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.database import Database, LedgerDatabase
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
-from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_such_policy
+from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_room_for_thresholds, no_such_policy
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
@@ -190,9 +190,9 @@ class Book(LedgerDatabase):
         aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
         return reserved_spend(record.accounting, record.held, record.schedule) + Spend(aside=aside)
 
-    def used(self, cap: Cap) -> float:
-        """How much of a cap is taken, see `Cap.used`."""
-        return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
+    def used(self, cap: Cap, *, epsilon: bool = False) -> float:
+        """How much of a cap is taken, see `Cap.used`; or what ε that is, at the cap's δ."""
+        return (cap.epsilon if epsilon else cap.used)(self._spend(self._releases_of(cap.dataset, cap.policy)))
 
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
@@ -222,10 +222,7 @@ class Book(LedgerDatabase):
             return
         spend = self._spend(self._releases_of(record.dataset, record.policy))
         if not cap.holds(spend + Spend(aside=delta)):
-            raise CapReached(
-                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
-                f"({cap.budget.in_words()}) has not left; nothing was read"
-            )
+            raise no_room_for_thresholds(record.id, float(delta), cap)
 
     def answer(self, release: str, key: str) -> bytes | None:
         """The stored answer of a step, if it was published."""
@@ -284,10 +281,8 @@ class Book(LedgerDatabase):
 
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
-        rows = self.rows(
-            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
-            (release,),
-        )
+        asked = "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number"
+        rows = self.rows(asked, (release,))
         return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
 
     def _find(self, db: Database, release: str) -> ReleaseRecord | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kagemusha.certificate.keys import SigningKey, load_signing_key
 from kagemusha.errors import UsageError
@@ -17,11 +17,14 @@ from kagemusha.generators.generator import MAX_ROWS
 from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.schema import Schema
-from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.synthesizers.fit import Planned, plan
+from kagemusha.sources import OpenTable, Source, open_any, open_source
+from kagemusha.synthesizers.fit import Opener, Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
+
+if TYPE_CHECKING:
+    from kagemusha.synthesizers.related_fit import PlannedRelated
 
 KINDS = ("csv", "parquet")
 
@@ -98,6 +101,8 @@ class Order:
     simulation: int | None = None
     allow_derived: bool = False
     discover: float | None = None
+    strays: bool = True
+    """Whether cells that are blank, unreadable, outside or unlisted are counted, for a hundredth of the budget."""
     witness: Path | None = None
     output: Output | None = None
 
@@ -138,7 +143,15 @@ class Order:
             simulation=self.simulation,
             allow_derived=self.allow_derived,
             discover=self.discover,
+            strays=self._strays(),
         )
+
+    def _strays(self) -> Opener | None:
+        """Opens the table again; what is open already, and pictures, are not looked through for strays."""
+        there = isinstance(self.table, Source | OpenTable)
+        if not self.strays or there or (isinstance(self.table, str | PathLike) and holds_pictures(self.table)):
+            return None
+        return lambda schema: open_source(self.table, schema, table=self.place, timeout=self.timeout)
 
     def opened_ledger(self) -> Ledger:
         """The ledger, made where there is none; one older than what any witness has seen is refused."""
@@ -158,7 +171,7 @@ class Order:
         places = (self.table, *(() if self.output is None else (self.output.folder,)))
         return witnesses_near(places, self.witness)
 
-    def settled(self, book: Ledger, planned: Planned) -> bool:
+    def settled(self, book: Ledger, planned: Planned | PlannedRelated) -> bool:
         """Whether the data set has a cap, after it got the one that was asked for."""
         request = planned.request
         budget = Budget(self.cap or self.budget.epsilon, self.budget.delta, self.budget.adjacency, planned.budget.rows)

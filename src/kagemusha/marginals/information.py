@@ -17,7 +17,7 @@ def mutual_information(joint: FloatArray) -> float:
     """I(X, Y) = Σ p log(p / p_x p_y) in nats of a two-way table of counts or shares; never negative."""
     p = shares(joint)
     independent = np.outer(p.sum(axis=1), p.sum(axis=0))
-    occurs = p > 0
+    occurs = (p > 0) & (independent > 0)  # a product of shares so small that it is 0 as a float adds nothing
     return max(0.0, float((p[occurs] * np.log(p[occurs] / independent[occurs])).sum()))
 
 
