@@ -1,0 +1,40 @@
+"""Everything that tutorials show is run, and prints what they show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from page_code import agrees, run_page, steps
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_what_a_page_shows_must_have_been_printed() -> None:
+    assert agrees("ε = 1 …\n", "ε = 1, and a\nlong table\n")
+    assert agrees("a\n   b\n", "a b")
+    assert not agrees("ε = 2 …\n", "ε = 1, and a\nlong table\n")
+    assert not agrees("a\n", "a b")
+
+
+def test_a_page_is_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (
+        "```toml\n# a.toml\nx = 1\n```\n\n```python\nfrom pathlib import Path\n\nprint(Path('a.toml').read_text())\n```\n"
+        "\n```text\n…x = 1\n```\n"
+    )
+    page += "\n```sh\ncat a.toml | wc -l   # two lines\nfalse  # exits with 1\n```\n\n```text\n2\n```\n"
+    assert len(list(steps(page))) == run_page(page) == 3
+    for wrong in (page.replace("…x = 1", "…x = 2"), page.replace("exits with 1", "fails"), page + "```sh\nfalse\n```\n"):
+        with pytest.raises(AssertionError):
+            run_page(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_a_tutorial_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KAGEMUSHA_LEDGER", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert run_page(text) > 3 or page.stem == "index"
