@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pictures in the README, made again: the two pages of the demo's release as a browser shows them.
-# Needs Debian's chromium, Pillow, and Kagemusha with the extra `demo`.
+# Needs Debian's chromium, Pillow, and Kagemusha.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="$(mktemp -d)"

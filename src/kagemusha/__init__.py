@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kagemusha.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kagemusha.annotation.classifier import load_classifier as load_classifier
     from kagemusha.certificate.certificate import Certificate as Certificate
     from kagemusha.door import fit as fit
     from kagemusha.door import load as load
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from kagemusha.synthesizers import names as names
 
 _HOMES = {
+    "kagemusha.annotation.classifier": ["load_classifier"],
     "kagemusha.certificate.certificate": ["Certificate"],
     "kagemusha.door": ["fit", "load", "publish", "synthesize", "verify"],
     "kagemusha.errors": ["KagemushaError"],

@@ -8,6 +8,7 @@ decoded by itself.
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -100,4 +101,7 @@ def _strictly(text: bytes, codec: str) -> str | None:
 def _is_japanese(text: str) -> bool:
     beyond = [char for char in text if char > "\x7f"]
     fits = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
+    # two accented letters of a European word may make one kanji, which then stands inside a word: Größe
+    if 2 * len(re.findall(r"[a-z][^\x00-\x7f]{1,2}[a-z]", text)) >= len(re.findall(r"[^\x00-\x7f]+", text)):
+        return False
     return 0 < 0.9 * len(beyond) <= sum(unicodedata.name(char, "").startswith(fits) for char in beyond)

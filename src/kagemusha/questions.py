@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -88,7 +88,7 @@ def plan(
     """Time, memory and expected error of a release, from the schema alone: `plan("patients.toml", 1, rows=5000)`."""
     declared = _schema(schema)
     complete = closed(declared) if declared.open_facts() else declared
-    budget = epsilon if isinstance(epsilon, Budget) else Budget(float(epsilon), rows=declared.unit.max_rows)
+    budget = _budget(epsilon, declared)
     chosen = suited(declared)
     synthesizer = create(method or chosen.method, **options)
     cost = synthesizer.plan(complete.domain, budget)
@@ -173,10 +173,8 @@ def attack(
 ) -> Attacked:
     """Play the membership game against a method: can anyone say who was in the table? INTERNAL; `verdict` says it."""
     declared = _schema(schema)
-    if declared.unit.max_rows > 1:
-        raise UsageError("games are about single rows; a method for persons of several rows can be audited: kg.audit")
     _look(table, "attack", ledger, declared)
-    maker = Method(method, epsilon if isinstance(epsilon, Budget) else Budget(float(epsilon)), options)
+    maker = Method(method, _budget(epsilon, declared), options)
     campaign = Campaign(
         targets=target_names(list(targets)), rules=Rules(trainings=trainings), secrets=secrets, seed=seed
     )
@@ -210,6 +208,11 @@ def _schema(given: SchemaLike) -> Schema:
     if given is None:
         raise SchemaError('a schema is needed: schema="patients.toml"; `kg.propose(table)` drafts one')
     return given if isinstance(given, Schema) else Schema.load(given)
+
+
+def _budget(epsilon: Budget | float, schema: Schema) -> Budget:
+    """A budget about whom the schema says."""
+    return replace(epsilon if isinstance(epsilon, Budget) else Budget(float(epsilon)), rows=schema.unit.max_rows)
 
 
 def _look(table: Any, command: str, ledger: str | Path | None, schema: Schema) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shlex
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -93,12 +95,18 @@ def test_the_python_code(patients: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_demo(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("statsmodels")
     shown = run("demo").stdout
     assert "Promise kept: ε = 1" in shown
     assert "FAILED" not in shown
     assert (tmp_path / "kagemusha-demo" / "doubles" / "certificate.html").exists()
     assert "already exists" in run("demo", code=2).stderr
+
+
+def test_the_table_of_the_demo_is_the_published_one(tmp_path: Path) -> None:
+    from statsmodels.datasets import randhie
+
+    ours = gzip.decompress(files("kagemusha.cli").joinpath("data/randhie.csv.gz").read_bytes())
+    assert ours.decode() == randhie.load_pandas().data.to_csv(index=False)
 
 
 MEASURED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -17,6 +18,8 @@ from kagemusha.privacy.events import ThresholdEvent
 from kagemusha.privacy.mechanisms import SimulatedNoise
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.release.release import Release
+from kagemusha.sources.frame import FrameSource
+from kagemusha.sources.open_table import OpenFrame
 from kagemusha.synthesizers import create
 from kagemusha.synthesizers.protocol import Synthesizer
 
@@ -125,6 +128,25 @@ def test_discovery_from_end_to_end_is_not_contradicted_and_seen() -> None:
     spread = found.mean_loss[1] - found.mean_loss[0]
     assert 0.4 * found.promised_mu**2 < spread < found.promised_mu**2 + 5 * found.promised_mu / math.sqrt(300)
     assert 0.9 * found.promised_mu < found.reachable_mu <= found.promised_mu
+
+
+def test_worlds_are_shuffled_while_labels_are_found_too() -> None:
+    orders: list[tuple[object, ...]] = []
+    counted, encoded = OpenFrame.count_values, FrameSource.__init__
+
+    def looked(self: OpenFrame, name: str) -> object:
+        orders.append(tuple(self._frame["c"].to_pylist()))
+        return counted(self, name)
+
+    def read(self: FrameSource, frame: Any, schema: object) -> None:
+        orders.append(tuple(frame["c"].to_pylist()))
+        encoded(self, frame, schema)  # type: ignore[arg-type]
+
+    with patch.object(OpenFrame, "count_values", looked), patch.object(FrameSource, "__init__", read):
+        audit(lambda: create("independent"), BUDGET, runs=2, discover=0.4)
+    later = orders[1:]  # the first look finds the threshold
+    assert len(later) > 8
+    assert len(set(later)) == len(later), "a look had the order of another"
 
 
 def test_discovery_that_thresholds_too_quietly_is_caught() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -88,3 +89,13 @@ def test_distances_on_adult_are_the_known_ones(data_folder: Path) -> None:
     assert Mahalanobis(table, codes).of_rows().max() == pytest.approx(15.4, abs=0.05)
     found = choose("adaptive", table, space=codes, rng=np.random.default_rng(0))
     assert found.distance == pytest.approx(22.1, abs=0.05)
+
+
+@pytest.mark.parametrize("kind", ["random", "selective", "adaptive", "blind"])
+def test_a_person_is_all_of_their_rows(kind: str) -> None:
+    table = little()
+    target = replace(choose(kind, table, rng=np.random.default_rng(0)), copies=3)
+    without, inside = target.worlds(table)
+    assert inside.rows - without.rows == 3
+    same = (np.array(target.rows[0]) == inside.codes).all(axis=1).sum()
+    assert same - (np.array(target.rows[0]) == without.codes).all(axis=1).sum() == 3

@@ -55,7 +55,7 @@ def test_labels_are_imported_into_a_project_that_exists(run: Any, patients: Path
     assert done.returncode not in (0, 1)
     assert "no labelling project" in done.stderr
 
-    settings = Annotated(judge="forest", held=0.1, batch=5, ahead=25)
+    settings = Annotated(loop="kage", rounds=5, judge="forest", held=0.1, batch=5, ahead=25)
     store = open_project(folder, Project("ill", ("no", "yes"), "", 1.0, 1e-9, settings, 0.1))
     store.begin(1, 1, [([3], [{"column": "age", "value": "30", "unusual": False}], False, 1)])
     assert "1 new labels" in run(*command, "--import", str(labels)).stdout

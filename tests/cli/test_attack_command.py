@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kagemusha.schema import Category, Integer, Schema
+from kagemusha.schema import Category, Drop, Integer, Schema, Unit
 
 SMALL = ("--trainings", 4, "--references", 2, "--jobs", 1)
 
@@ -111,3 +111,38 @@ def test_wrong_questions_are_named(run, wrong: tuple[str, ...], named: str) -> N
         *(("-m", "independent") if "--command" not in wrong else ()),
     )
     assert named in run(*order, *wrong, code=2).stderr
+
+
+COPY = f'{sys.executable} -c "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])" {{in}} {{out}}'
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> None:
+    """Persons of up to three rows."""
+    rng = np.random.default_rng(0)
+    lines = [f"P{i // 2},{rng.choice(['F', 'M'])},{rng.integers(20, 40)}" for i in range(80)]
+    (tmp_path / "visits.csv").write_text("\n".join(["who,sex,age", *lines, *["P99,X,99"] * 5]) + "\n")
+    columns = [
+        Drop("who"),
+        Category("sex", categories=("F", "M", "X"), out_of_domain="clip"),
+        Integer("age", lower=0, upper=99, bins=10),
+    ]
+    Schema(columns).with_unit(Unit("who", 3)).save(tmp_path / "visits.toml")
+
+
+@pytest.mark.usefixtures("visits")
+def test_games_about_persons_move_all_their_rows(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """By --schema, --release and --command alike: the promise that is judged is the one about persons."""
+    run("synth", "visits.csv", "-s", "visits.toml", "-m", "independent", "--epsilon", 1, "--out", "doubles")
+    ways = {
+        "schema": ("-s", "visits.toml", "-m", "independent", "--epsilon", 1),
+        "release": ("--release", "doubles"),
+        "command": ("-s", "visits.toml", "--command", COPY, "--epsilon", 1),
+    }
+    for name, way in ways.items():
+        code = None if name == "command" else 0
+        found = json.loads(run("attack", "visits.csv", *way, *SMALL, "--json", code=code).stdout)["makers"][0]
+        assert "persons of up to 3 rows" in found["promise"], name
+        assert any("3 equal rows" in note for note in found["notes"]), name
+    page = (tmp_path / "visits-attack-INTERNAL.html").read_text()
+    assert "3 equal rows" in page

@@ -116,3 +116,13 @@ def test_a_release_given_up_gives_back_what_it_never_charged(run, tmp_path: Path
     bare = book.open_release(ReleaseRequest("people", "stat", Budget(math.inf, delta), accounting, key="c")).id
     assert "held no part of a cap" in run("ledger", "close", bare).stdout
     assert "no release 'zz'" in run("ledger", "close", "zz", code=6).stderr
+
+
+def test_show_tells_the_epsilon_so_far(run, patients: Path) -> None:  # type: ignore[no-untyped-def]
+    """Two releases of ε = 1 are less than ε = 2 together, and a share of the cap tells nobody how much."""
+    for key in "ab":
+        order = ("synth", patients, "--schema", patients.with_suffix(".toml"), "--epsilon", 1, "--cap", 2, "--key", key)
+        run(*order, "--method", "independent", "--out", key)
+    (cap,) = json.loads(run("ledger", "show", patients, "--json").stdout)["caps"]
+    assert 1.3 < cap["epsilon so far"] < 1.6
+    assert f"{cap['epsilon so far']:.3g}" in run("ledger", "show", patients).stdout

@@ -49,7 +49,7 @@ def test_the_draft_sees_names_sentinels_codes_and_orders(draft):
     assert (score.special, score.upper) == ((999,), 60)
     assert isinstance(dose, Real)
     assert dose.values == (0.0, 0.5, 1.0)
-    assert [rule.rule for rule in schema.constraints if rule.guess] == ["admission <= discharge"]
+    assert [rule.rule for rule in schema.constraints if rule.guess] == ["admission <= discharge", "icd determines sex"]
     assert isinstance(schema["icd"], Category)
 
 
@@ -76,7 +76,7 @@ def test_a_conversation_confirms_changes_and_remembers_who(draft):
             answers += ["nonsense", "d", "not needed"]
         else:
             answers += ["y", "general knowledge"]
-    answers += ["y", "the calendar", "many", "3", "30", "the house rules"]
+    answers += ["y", "the calendar", "n", "many", "3", "30", "the house rules"]
     told = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="\n".join(answers) + "\n")
     assert told.exit_code == 0, told.output
     schema = Schema.load(draft)
@@ -221,7 +221,51 @@ def test_a_column_that_a_rule_needs_is_not_dropped_and_nothing_is_lost(tmp_path)
     assert schema["y"].derived == ("upper",)
 
 
-def test_comments_of_a_persons_own_are_kept_in_a_copy(tmp_path):
+OWN = """# our own remark
+version = 1
+
+[columns.x]  # the ward's scale
+kind = "real"
+lower = 0  # by the manual, page 3
+upper = 10  # derived from data: replace by public knowledge and remove from `derived`
+bins = 10
+# asked of Dr Ito twice
+derived = ["upper"]
+
+[columns.z]
+kind = "integer"
+lower = 0
+upper = 9  # never more
+
+# about both
+[[constraint]]
+rule = "x <= z"  # seen on the form
+guess = true
+
+[[constraint]]
+rule = "z <= x"
+guess = true
+"""
+
+
+def test_comments_of_a_persons_own_stay(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(OWN)
+    told = conversed(path, "y", "1", "y", "1", "n")
+    assert "written anew" not in told
+    kept = path.read_text()
+    for remark in ("our own remark", "the ward's scale", "by the manual, page 3", "asked of Dr Ito", "never more"):
+        assert remark in kept
+    assert "# about both" in kept
+    assert "# seen on the form" in kept
+    assert "derived from data" not in kept
+    schema = Schema.load(path)
+    assert not schema.derived_facts()
+    assert [(rule.rule, rule.guess) for rule in schema.constraints] == [("x <= z", False)]
+
+
+def test_a_file_that_cannot_be_changed_in_place_is_kept_in_a_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr("kagemusha.cli.schema_form.merged", lambda text, schema: None)
     path = tmp_path / "s.toml"
     path.write_text("# our own remark\n" + NUMBER.dumps())
     assert "written anew" in conversed(path, "y", "1")

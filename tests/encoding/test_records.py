@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
@@ -13,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from column_strategies import HOSTILE_TEXTS, columns
+from exact import RememberingReader
+from kagemusha.columns.parse import TextReader
 from kagemusha.columns.values import plain
 from kagemusha.encoding import Encoder
 from kagemusha.errors import SchemaError
@@ -39,6 +42,17 @@ DECLARED = [
     Date("x", lower="1950-01-01", upper="2030-12-31", bins=9, format="%d/%m/%Y", missing=True),
     Datetime("x", lower="2020-01-01", upper="2020-12-31", bins=50, missing=True),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_connection() -> Iterator[None]:
+    """Every table is read by the same DuckDB, which remembers what a text alone says: opening one takes longest."""
+    reader = RememberingReader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "close", lambda: None)
+        patch.setattr("kagemusha.encoding.encoder.TextReader", lambda: reader)
+        yield
+    TextReader.close(reader)
 
 
 def objects(values: list[object]) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from writer import write
 
 import kagemusha as kg
 from command import COMMAND
@@ -121,39 +122,19 @@ def test_twenty_that_replace_each_other(models: list[kg.Model], tmp_path: Path) 
         assert found["won"] >= 1
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from kagemusha.folder.folder import write_bundle
-from kagemusha.models.model import load_model
-model = load_model(Path(sys.argv[1]))
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    write_bundle(model, Path(sys.argv[2]), rows=20)
-    print("won")
-except Exception as error:
-    print(error)
-"""
-
-
 def test_processes(models: list[kg.Model], tmp_path: Path) -> None:
     for i, model in enumerate(models):
         model.save(tmp_path / f"{i}.kage")
     out = tmp_path / "here" / "out"
-    runs = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / f"{i % 2}.kage"), str(out)], text=True,
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for i in range(6)
-    ]  # fmt: skip
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(["writer"])
+    ready, ended = forks.Barrier(6), forks.Queue()
+    runs = [forks.Process(target=write, args=(tmp_path / f"{i % 2}.kage", out, ready, ended)) for i in range(6)]
     for run in runs:
-        assert run.stdout is not None
-        assert run.stdout.readline() == "ready\n"
+        run.start()
+    said = [ended.get(timeout=60) for _ in runs]
     for run in runs:
-        assert run.stdin is not None
-        run.stdin.write("\n")
-        run.stdin.flush()
-    said = [run.communicate(timeout=60)[0].strip() for run in runs]
+        run.join(60)
     assert said.count("won") == 1
     assert all(one == "won" or BUSY in one or THERE in one for one in said), said
     held(out)

@@ -24,7 +24,7 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction
 from kagemusha.schema import Category, Integer, Real, Schema, Unit
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create, names
-from small import small
+from small import TINY, small
 
 
 def failed(folder: Path) -> list[str]:
@@ -33,7 +33,7 @@ def failed(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("method", names())
 def test_an_honest_release_of_every_method_is_intact(method: str, tmp_path: Path) -> None:
-    folder = honest(tmp_path / "release", method)
+    folder = honest(tmp_path / "release", method, **TINY.get(method, {}))
     assert failed(folder) == []
 
 

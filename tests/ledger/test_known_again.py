@@ -183,6 +183,32 @@ def test_another_directory_is_no_fresh_budget(people: Path, run: Run, monkeypatc
         assert not list(people.glob("o*/kagemusha-ledger.db"))
 
 
+def test_a_wildcard_in_a_folders_name_is_no_fresh_budget(people: Path, run: Run) -> None:
+    (people / "parts" / "2024").mkdir(parents=True)
+    (people / "people.csv").rename(people / "parts" / "2024" / "people.csv")
+    line = ("-s", people / "s.toml", "-m", "independent", "--out", people / "out", "--force")
+    run("synth", people / "parts" / "2024" / "people.csv", *line)
+    for pattern in ("parts/*/people.csv", "p*/2024/*.csv", "parts/**/*.csv"):
+        refused = run("synth", people / pattern, *line, "--key", "again", code=UsageError.exit_code)
+        assert f"--ledger {people}/parts/2024/kagemusha-ledger.db" in refused.stderr
+    named = ("--ledger", people / "parts" / "2024" / "kagemusha-ledger.db")
+    refused = run("synth", people / "parts/*/people.csv", *line, *named, "--key", "again", code=CapReached.exit_code)
+    assert "this ledger knows" in refused.stderr
+
+
+def test_a_file_of_a_pattern_is_no_fresh_budget(people: Path, run: Run) -> None:
+    (people / "parts" / "2024").mkdir(parents=True)
+    (people / "people.csv").rename(people / "parts" / "2024" / "people.csv")
+    line = ("-s", people / "s.toml", "-m", "independent", "--out", people / "out", "--force")
+    run("synth", people / "parts" / "*" / "people.csv", *line)
+    file = people / "parts" / "2024" / "people.csv"
+    refused = run("synth", file, *line, "--key", "again", code=UsageError.exit_code)
+    assert f"--ledger {people}/parts/kagemusha-ledger.db" in refused.stderr
+    other = people / "parts" / "2024" / "others.csv"  # not of the pattern: nobody has released it
+    other.write_bytes(lines(ROWS[:50]))
+    run("synth", other, *line)
+
+
 @pytest.mark.parametrize("address", ["postgresql://me:secret@db.example/health", "spark://"])
 def test_a_server_needs_a_ledger_to_be_named(people: Path, run: Run, address: str) -> None:
     line = ("synth", address, "--table", "t", "-s", "s.toml", "-m", "independent")

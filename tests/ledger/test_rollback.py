@@ -217,6 +217,19 @@ def test_a_ledger_without_its_head_file_is_refused(path: Path, run: Run, left: b
     run("ledger", "check", "--ledger", path)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_pipes_are_neither_ledgers_nor_heads_nor_witnesses_and_not_waited_for(path: Path, read_only: bool) -> None:
+    for name in ("pipe.db", "witness.json"):
+        os.mkfifo(path.with_name(name), 0o600)
+    with pytest.raises(LedgerError, match=r"pipe\.db: this is a pipe, not a file"):
+        SQLiteLedger(path.with_name("pipe.db"), read_only=read_only)
+    SQLiteLedger(path, read_only=read_only, witnesses=[path.with_name("witness.json")]).close()
+    head_file(path).unlink()
+    os.mkfifo(head_file(path), 0o600)
+    with pytest.raises(LedgerError, match="--renew-head"):
+        SQLiteLedger(path, read_only=read_only)
+
+
 def test_an_empty_ledger_gets_a_head_file_before_anything_counts(tmp_path: Path) -> None:
     """A run that is killed right after its first charge must find the head file there."""
     path = tmp_path / "ledger.db"

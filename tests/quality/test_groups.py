@@ -11,11 +11,11 @@ import pytest
 
 from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
-from kagemusha.quality.expected_error import VERDICTS, ErrorInterval, ExpectedError, expected_error
+from kagemusha.quality.expected_error import ErrorInterval, ExpectedError, expected_error
 from kagemusha.quality.group import DrawnGroup, drawn_group
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.released import group_sizes
-from kagemusha.quality.statement import groups_in_words, quality_files, sized_verdict
+from kagemusha.quality.statement import groups_in_words, quality_files, shown_size
 from kagemusha.schema import Schema
 from kagemusha.synthesizers import create, fit
 
@@ -75,13 +75,11 @@ def test_verdicts_are_given_with_their_size() -> None:
     def one(high: float, size: float | None) -> ErrorInterval:
         return ErrorInterval(("a", "b"), 0.0, high, "counts", size, 0.5)
 
-    assert sized_verdict(one(0.05, 320.4)) == "use; groups of 321 or more"
-    assert sized_verdict(one(0.05, None)) == "use; no single group"
-    assert sized_verdict(one(0.9, 320.4)) == "do not use, but for groups of 321 or more"
-    assert sized_verdict(one(0.9, None)) == VERDICTS[2]
+    assert shown_size(one(0.05, 320.4)) == "321 rows"
+    assert shown_size(one(0.05, None)) == "no size"
     told = groups_in_words(ExpectedError([one(0.1, None)], [one(0.1, 50.0), one(0.1, 70.0), one(0.1, None)]))
     assert "fewer than half of the columns" in told[0]
-    assert "has 70 people" in told[1]
+    assert "has 70 rows" in told[1]
     assert "1 pair has no such group" in told[1]
 
 

@@ -132,7 +132,10 @@ def test_replace_and_with_columns():
         ("[columns.a]\nkind = 'integer'\nlower = " + "9" * 4_000, ["'a'", "lower", "whole number"]),
         ("version = " + "9" * 4_000, ["version", "..."]),
         ("a = " + "[" * 20_000 + "]" * 20_000, ["nested too deeply"]),
-        ("[columns.a]\nkind = 'integer'\nlower" + ".x" * 20_000 + " = 1", ["'a'", "lower"]),
+        ("[columns.a]\nkind = 'integer'\nlower" + ".x" * 30 + " = 1", ["'a'", "lower"]),
+        ("[columns.a]\nkind = 'integer'\nlower" + ".x" * 500_000 + " = 1", ["line 3", "more than 40 parts"]),
+        ("[columns.a]\nkind = 'integer'\nlower = {a = 1, b" + " . 'x'" * 50_000 + " = 1}", ["line 3", "40 parts"]),
+        ("[columns.a" + '."x"' * 50_000 + "]", ["line 1", "40 parts"]),
     ],
 )
 def test_a_wrong_file_says_where(tmp_path, text, words):

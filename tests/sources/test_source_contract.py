@@ -21,15 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
+from exact import RememberingReader
 from kagemusha import fit
 from kagemusha.columns.dialects import PostgresDialect, SparkDialect
-from kagemusha.columns.parse import TextReader
 from kagemusha.encoding.reference import code_of
 from kagemusha.errors import DataError, SchemaError
 from kagemusha.schema import Boolean, Category, Date, Datetime, Drop, Integer, Modelled, Real, Schema, Unit
 from kagemusha.sources import Source, open_source, open_table
 from servers import Postgres
 
+READER = RememberingReader()
 inf, nan = float("inf"), float("nan")
 TOKYO = timezone(timedelta(hours=9))
 
@@ -154,7 +155,7 @@ def schemas() -> dict[str, Schema]:
 
 
 def expected(schema: Schema) -> list[list[int]]:
-    reader = TextReader()
+    reader = READER
     values = {name: arrow()[name].to_pylist() for name in STORED}
     return [[code_of(column, value, reader) for value in values[column.name]] for column in schema.modelled]
 
@@ -195,7 +196,7 @@ def test_all_declarations_in_one_table(kind: str, request: pytest.FixtureRequest
     schema = Schema([DECLARED[said](f"{name} {said}") for name, said in pairs])
     where, place = store(kind, table, request, tmp_path)
     source = open_source(where, schema, **place)
-    reader = TextReader()
+    reader = READER
     singles = [(name,) for name in schema.domain.names]
     for marginal, column, (name, _) in zip(source.count(singles), schema.modelled, pairs, strict=True):
         codes = [code_of(column, value, reader) for value in arrow()[name].to_pylist()]
@@ -307,6 +308,28 @@ def test_two_texts_are_two_persons(kind: str, request: pytest.FixtureRequest, tm
     assert (persons == 3).all()
 
 
+def test_a_collation_of_the_database_is_not_ours(postgres: Postgres, tmp_path: Path) -> None:
+    """Compared without case, one record would decide which spelling of a label is found, and whose rows are whose."""
+    people = "INSERT INTO t SELECT i::text, 'a', 1 FROM generate_series(1, 20) AS s(i)"
+    one = ["INSERT INTO t VALUES ('A', 'A', 1)", *["INSERT INTO t VALUES ('x', 'x', 2), ('X', 'x', 3)"] * 4]
+    with duckdb.connect(str(tmp_path / "t.db")) as base:
+        base.execute("CREATE TABLE t (id text COLLATE nocase, ward text COLLATE nocase, stay integer)")
+        for statement in (*one, people):  # the record that is spelled otherwise comes first
+            base.execute(statement)
+    with psycopg.connect(postgres.url) as link:
+        link.execute("CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        link.execute("DROP TABLE IF EXISTS t")
+        link.execute("CREATE TABLE t (id text COLLATE any_case, ward text COLLATE any_case, stay integer)")
+        for statement in (*one, people):
+            link.execute(statement)
+    loose = Schema([Drop("id"), Category("ward"), BOUNDED["stay"]])
+    for where in (f"duckdb:///{tmp_path / 't.db'}", postgres.url):
+        found = open_table(where, loose, table="t").count_values("ward")
+        assert dict(zip(found.labels, found.counts.tolist(), strict=True)) == {"a": 20, "x": 8, "A": 1}
+        per_person = np.bincount(open_source(where, BOUNDED, table="t").records()[1])
+        assert sorted(per_person.tolist()) == [1] * 21 + [3, 3]
+
+
 def _by_person(source: Source) -> list[list[tuple[int, ...]]]:
     columns, persons = source.records()
     found: dict[int, list[tuple[int, ...]]] = {}
@@ -367,7 +390,7 @@ def test_special_values_have_codes_of_their_own_everywhere(
     )
     schema = Schema([Integer(n, lower=0, upper=99, bins=4, missing=True, special=(777, 888)) for n in ("n", "t")])
     where, place = store(kind, table, request, tmp_path)
-    reader = TextReader()
+    reader = READER
     for marginal, column in zip(
         open_source(where, schema, **place).count([("n",), ("t",)]), schema.modelled, strict=True
     ):

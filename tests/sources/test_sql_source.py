@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -192,12 +193,16 @@ def test_no_name_or_category_is_ever_taken_for_sql(dialect: str) -> None:
     assert dict(zip(found.labels, found.counts.tolist(), strict=True)) == {n: values.count(n) for n in values}
 
 
+@cache
+def one_table() -> StandIn:
+    return StandIn(pa.table({"x": pa.array([0])}))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(contract.ANY_TEXT, min_size=1, max_size=20, unique=True))
 def test_any_text_is_a_text(texts: list[str]) -> None:
     for dialect, translated in DIALECTS.values():
-        table = StandIn(pa.table({"x": pa.array([0])}))
-        found = table.rows(translated(f"SELECT {', '.join(map(dialect.literal, texts))}"))
+        found = one_table().rows(translated(f"SELECT {', '.join(map(dialect.literal, texts))}"))
         assert list(found[0]) == texts
 
 

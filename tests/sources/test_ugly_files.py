@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -174,6 +175,8 @@ def test_no_line_changes_how_another_is_read() -> None:
         ("患者,診断\n山田,肺炎\n", "cp932"),
         ("患者,診断\nヤマダ,肺炎のため\n", "euc-jp"),
         ("Größe;café\n", "cp1252"),
+        ("Größe;Gewicht\n1,5;60\n", "cp1252"),
+        ("Straße,Maß\nGroßstraße 5,Größe\n", "cp1252"),
         ("plain\n", None),
     ],
 )
@@ -273,3 +276,23 @@ def test_a_workbook_that_is_no_workbook_is_refused_in_our_words(tmp_path: Path) 
     with pytest.raises(DataError, match="damaged or is not of the format") as caught:
         open_source(tmp_path / "t.xlsx", declared())
     assert "CANARY" not in str(caught.value)
+
+
+def test_the_page_of_ugly_files_is_what_becomes_of_them(tmp_path: Path) -> None:
+    """docs/ugly_files.md, made again: `python benchmarks/ugly_files.py FOLDER`."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+    try:
+        import ugly_files
+    finally:
+        sys.path.pop(0)
+    assert ugly_files.PAGE.read_text(encoding="utf-8") == ugly_files.page(tmp_path)
+
+
+@pytest.mark.parametrize("line", ["Total,2900", "合計,2900", '"Summe",2900', "Grand total,9"])
+def test_a_row_of_totals_is_named(line: str, tmp_path: Path) -> None:
+    plain = "ward,beds\n" + "".join(f"{'abc'[i % 3]},{i % 30}\n" for i in range(120))
+    (tmp_path / "t.csv").write_text(plain, encoding="utf-8")
+    draft = propose(tmp_path / "t.csv")
+    assert proposal_notes(draft, tmp_path / "t.csv") == []
+    (tmp_path / "t.csv").write_text(f"{plain}{line}\n\n", encoding="utf-8")
+    assert any("row of totals" in note for note in proposal_notes(draft, tmp_path / "t.csv"))

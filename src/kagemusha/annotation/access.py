@@ -41,6 +41,11 @@ class Access:
         self._token = token
         self._wrong: dict[str, deque[float]] = {}
 
+    @property
+    def name(self) -> str:
+        """The cookie's name: one per project, so that two in one browser do not sign each other out."""
+        return f"{COOKIE}-{self._mac('name', '')[:12]}"
+
     def admits(self, token: str, client: str = "") -> bool | None:
         """Whether the token is right; None where this client sent too many wrong ones lately.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from kagemusha.annotation.agreement import by_task, standing
@@ -13,24 +14,31 @@ from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Said, Store
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What makes a spreadsheet take a text for a formula."""
 
+HEAD = ("task", "round", "who", "answer", "stands", "settles")
+"""Columns of our CSV before those of the record; with times, `when` comes before them all."""
+
 FROM, TO = "label", "text"
 """Names of control and object in Label Studio."""
 
 
-def to_csv(store: Store) -> str:
-    """One row per label: who, when, what, the record. Texts that a spreadsheet would run begin with an apostrophe."""
+def to_csv(store: Store, *, times: bool = False) -> str:
+    """One row per label: who, what, the record, and when, if asked.
+
+    Texts that a spreadsheet would run begin with an apostrophe.
+    """
     classes = store.fact("project", {})["classes"]
     said = store.said()
     columns = [cell["column"] for cell in said[0].shown] if said else []
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["task", "round", "who", "answer", "stands", "settles", *map(safe, columns)])
+    writer.writerow([*(["when"] if times else []), *HEAD, *map(safe, columns)])
     for task, labels in by_task(said).items():
         stands = standing(labels)
         for one in labels:
-            row = [task, one.round, safe(one.who), safe(_word(one.answer, classes)), safe(_word(stands, classes))]
+            row = [task, one.round, safe(one.who), safe(word(one.answer, classes)), safe(word(stands, classes))]
+            when = [datetime.fromtimestamp(one.at, UTC).isoformat(timespec="seconds")] if times else []
             row.append("yes" if one.final else "")
-            writer.writerow([*row, *(safe(str(cell["value"])) for cell in one.shown)])
+            writer.writerow([*when, *row, *(safe(str(cell["value"])) for cell in one.shown)])
     return out.getvalue()
 
 
@@ -42,7 +50,7 @@ def to_json(store: Store) -> str:
             "task": one.task,
             "round": one.round,
             "who": one.who,
-            "answer": _word(one.answer, project["classes"]),
+            "answer": word(one.answer, project["classes"]),
             "settles": one.final,
             "held": one.held,
             "at": one.at,
@@ -92,14 +100,15 @@ def as_text(shown: list[dict[str, Any]]) -> str:
 
 
 def _annotation(one: Said, classes: list[str]) -> dict[str, Any]:
-    value = {"choices": [_word(one.answer, classes)]}
+    value = {"choices": [word(one.answer, classes)]}
     # of an annotation, Label Studio keeps the result and who imported it; a result may carry a remark, which holds the
     # name
     made = {"from_name": FROM, "to_name": TO, "type": "choices", "value": value, "meta": {"text": [one.who]}}
     return {"result": [made], "was_cancelled": False, "ground_truth": one.final}
 
 
-def _word(answer: str | None, classes: list[str]) -> str:
+def word(answer: str | None, classes: list[str]) -> str:
+    """An answer as people know it: the name of its class."""
     return "" if answer is None else str(classes[int(answer)]) if answer.isdigit() else answer
 
 

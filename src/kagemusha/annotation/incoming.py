@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kagemusha.annotation.exchange import as_text, plain
+from kagemusha.annotation.exchange import HEAD, as_text, plain
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.errors import DataError, UsageError
 
@@ -56,7 +56,8 @@ def _keep(store: Store, one: _Incoming, classes: list[str]) -> bool:
     answer = str(classes.index(one.word)) if one.word in classes else one.word
     key = hashlib.sha256(f"{one.task} {one.who} {answer} {one.mark}".encode("utf-8", "surrogatepass")).hexdigest()[:40]
     if one.settles:
-        return store.settle(one.task, one.who, answer, key)
+        settled = [said.answer for said in store.said(records=False) if said.task == one.task and said.final]
+        return settled[-1:] != [answer] and store.settle(one.task, one.who, answer, key)
     try:
         return store.label(one.task, one.who, answer, key, queued=False)
     except UsageError:
@@ -96,16 +97,18 @@ def _from_csv(text: str) -> list[_Incoming]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
         head = rows[0] if rows else []
-        first = ["task", "round", "who", "answer", "stands", "settles"]
-        if head[: len(first)] != first or any(len(row) != len(head) for row in rows[1:]):
+        if head[:1] == ["when"]:
+            rows = [row[1:] for row in rows]
+            head = rows[0]
+        if head[: len(HEAD)] != list(HEAD) or any(len(row) != len(head) for row in rows[1:]):
             raise ValueError
-        names = [plain(name) for name in head[len(first) :]]
+        names = [plain(name) for name in head[len(HEAD) :]]
         return [
             _Incoming(
                 int(row[0]),
                 _name(plain(row[2])),
                 plain(row[3]),
-                "\n".join(f"{name}: {plain(value)}" for name, value in zip(names, row[len(first) :], strict=True)),
+                "\n".join(f"{name}: {plain(value)}" for name, value in zip(names, row[len(HEAD) :], strict=True)),
                 settles=row[5] == "yes",
             )
             for row in rows[1:]

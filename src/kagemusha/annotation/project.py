@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -90,12 +90,21 @@ def open_project(folder: Path, project: Project) -> Store:
     if before is None:
         store.keep(project=project.facts())
     elif before != project.facts():
-        changed = [k for k, v in project.facts().items() if before.get(k) != v]
+        changed = _changed(before, project.facts())
         raise UsageError(
             f"{folder}: this project was begun with another {', '.join(changed)}; give the same as before, or another "
             f"folder"
         )
     return store
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs, settings by their own names."""
+    names = [name for name, value in now.items() if before.get(name) != value]
+    if "settings" not in names:
+        return names
+    own = [name for name, value in now["settings"].items() if before.get("settings", {}).get(name) != value]
+    return [name for name in names if name != "settings"] + [name for name in own if name not in names]
 
 
 def explanatory(schema: Schema, label: str) -> Schema:

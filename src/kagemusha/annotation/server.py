@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from kagemusha.annotation.access import COOKIE, Access, checked_name
+from kagemusha.annotation.access import Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
 from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
 from kagemusha.annotation.guard import Guard
@@ -106,8 +106,8 @@ class _Site:
             return PlainTextResponse("this link is not right: use the one that `kagemusha annotate` printed", 403)
         response = RedirectResponse("/", 303)
         response.set_cookie(
-            COOKIE,
-            self._access.cookie(request.cookies.get(COOKIE)),
+            self._access.name,
+            self._access.cookie(request.cookies.get(self._access.name)),
             httponly=True,
             samesite="strict",
             max_age=30 * 86400,
@@ -123,7 +123,7 @@ class _Site:
         return await self._shown(request, "settle")
 
     async def _shown(self, request: Request, name: str) -> Response:
-        session = self._access.session(request.cookies.get(COOKIE))
+        session = self._access.session(request.cookies.get(self._access.name))
         if session is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
         facts = self._project
@@ -150,7 +150,7 @@ class _Site:
         """
 
         async def answer(request: Request) -> Response:
-            session = self._access.session(request.cookies.get(COOKIE))
+            session = self._access.session(request.cookies.get(self._access.name))
             if session is None or not self._access.sent_by_our_page(session, request.headers.get("x-csrf")):
                 return JSONResponse({"error": "not signed in; open the link again"}, 403)
             sent = b""
@@ -240,7 +240,7 @@ class _Site:
 
     async def export(self, request: Request) -> Response:
         """All labels: CSV (safe for spreadsheets), JSON, or as Label Studio reads it."""
-        if self._access.session(request.cookies.get(COOKIE)) is None:
+        if self._access.session(request.cookies.get(self._access.name)) is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
         forms = {
             "labels.csv": (to_csv, "text/csv"),

@@ -29,7 +29,7 @@ from kagemusha.release.curator import Curator
 from kagemusha.release.discovery import Finder, close_schema, delta_share
 from kagemusha.schema import Schema
 from kagemusha.sources.open_table import OpenFrame
-from kagemusha.sources.shuffled import Shuffled
+from kagemusha.sources.shuffled import Shuffled, ShuffledOpen
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -168,10 +168,11 @@ def _open(make: Callable[[], Synthesizer], budget: Budget, share: float) -> Play
     schema, tables = worst_case(make().name, budget, "three")
     left_open = schema.replace("c", categories=None)
     threshold = _threshold(make(), budget, left_open, tables[0], share)
-    worlds = tuple(OpenFrame(crowd(table, "w", threshold - 1), left_open) for table in tables)
+    crowds = [crowd(table, "w", threshold - 1) for table in tables]
 
     def play(synthesizer: Synthesizer, side: int, seed: list[int]) -> Shoulder:
         rng = np.random.default_rng(seed)
+        worlds = tuple(ShuffledOpen(table, left_open, [*seed, at]) for at, table in enumerate(crowds))
         with scratch_release(synthesizer, left_open, budget, rng, delta_share=delta_share(left_open)) as release:
             shoulder = DiscoveryShoulder(release, (worlds[0], worlds[1]))
             finder = Finder(worlds[side], release, observer=shoulder)

@@ -6,7 +6,7 @@ What the command line and reports build on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,13 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
 from kagemusha.synthesizers.registry import create
 
-_NOT_OPTIONS = ("discover", "delta_share", "discovered")
+_NOT_OPTIONS = ("discover", "delta_share", "discovered", "strays", "strays_noise")
 """What a certificate lists beside a method's options."""
+
+PERSONS = (
+    "The coin is about a person, not a row: a target is {rows} equal rows, the most that a person may have here; all "
+    "of them are in the table or none."
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Campaign:
                 kind, table, count=count, space=self.spaces[0], rng=np.random.default_rng([self.seed, 11, count])
             )
             found.append(Target(f"{kind}×{count}", made.rows, made.members, made.distance))
-        return found
+        return [replace(target, copies=table.schema.unit.max_rows) for target in found]
 
     def against(
         self,
@@ -99,7 +104,9 @@ class Campaign:
                     maker, table, secret, trainings=count, space=self.spaces[0], seed=self.seed, progress=listener
                 )
             )
-        return Attacked(game, found, verdict(found, budget), budget, secrets, tuple(notes))
+        most = table.schema.unit.max_rows
+        whose = [] if most == 1 else [PERSONS.format(rows=most)]
+        return Attacked(game, found, verdict(found, budget), budget, secrets, (*whose, *notes))
 
 
 def method_of(model: Model) -> tuple[Method, list[str]]:

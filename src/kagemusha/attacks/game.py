@@ -137,7 +137,7 @@ class Game:
         document = {
             "version": __version__,
             "table": self.table.digest,
-            "targets": [[t.name, t.rows, t.members] for t in self.targets],
+            "targets": [[t.name, t.rows, t.members, *([t.copies] if t.copies > 1 else [])] for t in self.targets],
             "maker": [self.maker.name, self.maker.settings()],
             "statistics": [s.name for s in self.statistics()],
             "spaces": [s.name for s in self.spaces],
@@ -180,7 +180,9 @@ class Game:
         )
         outlying = np.argsort(-_distances(self))[: max(1, self.table.rows // 100)]
         row = int(common.choice(outlying) if run.number % 2 else common.integers(self.table.rows))
-        target = Target("stranger", (tuple(int(v) for v in self.table.codes[row]),))
+        target = Target(
+            "stranger", (tuple(int(v) for v in self.table.codes[row]),), copies=self.table.schema.unit.max_rows
+        )
         world = target.worlds(half)[INSIDE if run.world == "inside" else WITHOUT]
         doubles = self.maker.fit(world, rng=fitting).sample(half.rows, rng=drawing)
         found = {}

@@ -121,6 +121,7 @@ def _maker(one: Attacked) -> dict[str, Any]:
         "curves": [f"{f.cell.inference}, {f.cell.target}" for f in strongest],
         "curve": _curve(one.findings),
         "ranked": ranked,
+        "spaces": len(spaces),
         "attributes": one.attributes,
         "notes": one.notes,
     }

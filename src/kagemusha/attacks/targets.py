@@ -39,6 +39,8 @@ class Target:
     members: tuple[int, ...] = ()
     distance: float = float("nan")
     """M(D, x) of the first."""
+    copies: int = 1
+    """How often each row is there: a person of so many rows, all alike, which is what shows most of them."""
 
     @property
     def codes(self) -> IntArray:
@@ -48,8 +50,8 @@ class Target:
     def worlds(self, table: GameTable) -> tuple[World, World]:
         """Without the target, and with it."""
         if self.members:
-            return World(table, minus=self.members), World(table)
-        return World(table), World(table, plus=self.rows)
+            return World(table, minus=self.members), World(table, plus=self.rows * (self.copies - 1))
+        return World(table), World(table, plus=self.rows * self.copies)
 
 
 class Mahalanobis:

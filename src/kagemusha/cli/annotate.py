@@ -14,12 +14,48 @@ import typer
 
 from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
 from kagemusha.cli.output import plain, say, warn
+from kagemusha.cli.with_default import with_default
 from kagemusha.errors import DataError, UsageError
 from kagemusha.files import read_regular
 
 DONE = "release"
 
+app = typer.Typer(
+    cls=with_default("label"),
+    help="""Let people label doubles in a browser, instead of people's records, and use what they taught.
 
+    kagemusha annotate people.csv --schema people.toml --label income --classes "<=50K,>50K"
+
+    starts a page on this computer (its options: kagemusha annotate label --help). At the end there are labels, a
+    classifier trained on them, and a release with its certificate.""",
+)
+
+
+@app.command()
+def predict(
+    data: Annotated[
+        Path, typer.Argument(help="Records to label: doubles or people; CSV or Parquet.", show_default=False)
+    ],
+    classifier: Annotated[
+        Path, typer.Option("--classifier", help="classifier.json, or the folder that holds it.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", help="CSV file to write.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Label records with the classifier that labelled doubles left.
+
+    Writes the records with one more column, named after the question, and one with how sure the classifier is. What is
+    said about people's records is about those people: keep it as you keep the table.
+    """
+    from kagemusha.annotation.predict import predict_file
+
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; choose another --out or add --force")
+    rows, question = predict_file(data, classifier, out)
+    say(f"[bold]{plain(out)}[/] {rows:,} records with {plain(question)}")
+
+
+@app.command(name="label")
 def annotate(
     data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.", show_default=False)],
     schema: Annotated[Path, typer.Option("--schema", help="What is public about it (TOML).", show_default=False)],
@@ -28,14 +64,17 @@ def annotate(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-9,
     labels: Annotated[int, typer.Option(help="How many labels people will give: the second budget.")] = 1000,
-    rounds: Annotated[int, typer.Option(help="How often the private table is asked, between labels.")] = 20,
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="How often the private table is asked, between labels: 5 for kage, 20 for aim."),
+    ] = None,
     loop: Annotated[
         str,
         typer.Option(
-            help="How the table is asked: aim (the paper's; a tenth of the budget chooses where people's labels leave "
-            "doubt) or kage (a model at once, labels say where the rest of the budget goes: 5 rounds are plenty)."
+            help="How the table is asked: kage (a model at once, labels say where the rest of the budget goes) or aim "
+            "(the paper's; a tenth of the budget chooses where people's labels leave doubt)."
         ),
-    ] = "aim",
+    ] = "kage",
     judge: Annotated[
         str, typer.Option(help="Who learns from the labels: forest (scikit-learn) or network (torch).")
     ] = "forest",
@@ -65,8 +104,8 @@ def annotate(
 
     Starts a page on this computer and prints its link. Everything is on disk: Ctrl-C stops it, the same command goes on
     where it was, and nothing is paid or asked twice. When both budgets are used up, the folder holds the labelled
-    doubles and a release with its certificate. Labels travel to Label Studio and back: see the page's export, and
-    --import.
+    doubles (labels.csv), a classifier (classifier.json), a page that sums them up (summary.html) and a release with its
+    certificate. Labels travel to Label Studio and back: see the page's export, and --import.
     """
     from kagemusha.annotation.exchange import label_studio_config
     from kagemusha.annotation.incoming import take_labels
@@ -86,7 +125,7 @@ def annotate(
         loop=loop,  # type: ignore[arg-type]
         classes=max(2, len(names)),
         labels=labels,
-        rounds=rounds,
+        rounds=rounds if rounds is not None else 20 if loop == "aim" else 5,
         judge=judge,
         ask=ask,
         held=held,
@@ -115,13 +154,16 @@ def annotate(
 
 def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: str | Path, policy: str) -> None:
     """The loop, in a process of its own; ends with a release."""
-    from kagemusha.annotation.project import run_rounds
+    from kagemusha.annotation.project import explanatory, run_rounds
+    from kagemusha.annotation.results import write_results
     from kagemusha.door import publish
 
     _end_with_the_server()
     model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy)
     if not (folder / DONE).exists():
         publish(model, folder / DONE, ledger=ledger)
+    promise = f"{model.certificate.promised.in_words()}, for the rounds; labels are given to doubles and cost none"
+    write_results(store, explanatory(schema, project.question), folder, promise=promise)
     store.keep(released=True)
 
 
@@ -177,7 +219,8 @@ def _serve(store: Any, folder: Path, port: int) -> None:
 def _watch(worker: subprocess.Popen[bytes], folder: Path, store: Any, server: Any) -> None:
     code = worker.wait()
     if code == 0:
-        say(f"All labels are in. The release: {plain(folder / DONE)}. Ctrl-C to stop the page.")
+        say(f"All labels are in. {plain(folder)}: summary.html sums them up; labels.csv, classifier.json.")
+        say(f"The release: {plain(folder / DONE)}. Ctrl-C to stop the page.")
     elif code > 0 and not store.begun():
         server.should_exit = True  # nothing to label will ever come: what went wrong was said above
     elif code > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -205,12 +206,9 @@ def _makers(
     if schema is None:
         raise UsageError("a table needs a schema: --schema FILE, or --release FOLDER")
     declared = Declared.load(schema)
+    budget = replace(budget, rows=declared.unit.max_rows)  # the promise is about whom the schema says
     if command is not None:
         return [Command(command, promised=budget if promises else None)], declared, []
-    if declared.unit.max_rows > 1:
-        raise UsageError(
-            "games are about single rows; a schema with max_rows > 1 can be audited: kagemusha audit --max-rows"
-        )
     chosen = dict.fromkeys(method or [DEFAULT])
     return [Method(name, budget, parse_options(option)) for name in chosen], declared, []
 

@@ -1,16 +1,16 @@
-"""`demo`: the whole journey on a real table of people that ships with statsmodels."""
+"""`demo`: the whole journey on a real table of people, which is in the public domain and in the package."""
 
 from __future__ import annotations
 
+import gzip
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kagemusha.cli.options import Epsilon
 from kagemusha.cli.output import plain, say
-from kagemusha.errors import DataError
 from kagemusha.synthesizers.registry import DEFAULT
 
 MADE = {
@@ -30,8 +30,7 @@ def demo(
 ) -> None:
     """See it work on the RAND Health Insurance Experiment: synthesised, certified, verified.
 
-    20,190 rows that ship with statsmodels, each a person in one of up to five years; the promise covers all rows of a
-    person.
+    20,190 rows, each a person in one of up to five years; the promise covers all rows of a person.
     """
     import shutil
 
@@ -48,7 +47,7 @@ def demo(
         shutil.rmtree(out)
     out.mkdir(parents=True)
     data, schema = out / "randhie.csv", out / "randhie.toml"
-    _load_randhie().to_csv(data, index=False)
+    data.write_bytes(gzip.decompress(files("kagemusha.cli").joinpath("data/randhie.csv.gz").read_bytes()))
     schema.write_bytes(files("kagemusha.cli").joinpath("data/randhie.toml").read_bytes())
     say(f"[bold]1.[/] {plain(data)}: the private table; {plain(schema)}: what is public about it")
     say(
@@ -59,11 +58,3 @@ def demo(
     say(f"[bold]3.[/] kagemusha verify {plain(out)}/doubles")
     verify(out / "doubles")
     say(f"[bold]4.[/] Open {plain(out)}/doubles/certificate.html in a browser.")
-
-
-def _load_randhie() -> Any:
-    try:
-        from statsmodels.datasets import randhie
-    except ImportError:
-        raise DataError("the demo's table ships with statsmodels: pip install 'kagemusha[demo]'") from None
-    return randhie.load_pandas().data

@@ -68,7 +68,7 @@ def evaluate(
     from kagemusha.evaluation.evaluate import evaluate as run
     from kagemusha.evaluation.learners import NAMES, USUAL
     from kagemusha.evaluation.report import refuse_beside_release, write_report
-    from kagemusha.evaluation.summary import figures, sentences, verdict
+    from kagemusha.evaluation.summary import figures, offered, sentences, verdict
     from kagemusha.models.model import load_model
     from kagemusha.release.looks import note_look
 
@@ -107,6 +107,10 @@ def evaluate(
     say(f"[bold]{plain(verdict(found))}[/]")
     for sentence in sentences(found):
         say(f"• {plain(sentence)}")
+    for words, rule in offered(found):
+        say(f"• {plain(words)}")
+        for line in rule.splitlines():
+            say(f"    {plain(line)}")
     say_table("", ["measure", "value", "meaning"], [[f.name, f.value, f.meaning] for f in figures(found)])
     say(f"[bold]{plain(path)}[/]")
     say(f"[red]{INTERNAL}[/]")

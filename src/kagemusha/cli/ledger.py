@@ -48,7 +48,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
     say(f"Ledger {plain(book.path)}")
     say_table(
         "Caps",
-        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used"],
+        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used", "ε so far"],
         [
             [
                 c["dataset"],
@@ -60,6 +60,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 + (" (ε = ∞ allowed)" if c["unprotected"] else "")
                 + ("" if c["looks"] else " (looks forbidden)"),
                 "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
+                "∞" if c["epsilon so far"] is None else f"{c['epsilon so far']:.3g}",
             ]
             for c in content["caps"]
         ],

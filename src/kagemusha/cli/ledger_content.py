@@ -40,6 +40,7 @@ def content_of(book: Book) -> dict[str, Any]:
                 "unprotected": one.unprotected,
                 "looks": one.looks,
                 "used": used if math.isfinite(used) else None,
+                "epsilon so far": so_far if math.isfinite(so_far := book.epsilon_so_far(one)) else None,
             }
         )
     return {

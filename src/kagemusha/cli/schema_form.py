@@ -24,11 +24,12 @@ from kagemusha.cli.schema_answers import (
     whole,
 )
 from kagemusha.cli.schema_offers import Offer, offers
-from kagemusha.cli.schema_words import tell
+from kagemusha.cli.schema_words import rule_question, tell
 from kagemusha.columns.registry import KINDS
 from kagemusha.errors import SchemaError
 from kagemusha.files import write_whole
 from kagemusha.schema import Column, Drop, Measured, Modelled, Schema, Surrogate
+from kagemusha.schema.comments import merged
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.lint import likely_unit
 from kagemusha.schema.unit import Unit
@@ -205,14 +206,13 @@ class Form:
 
     def _rule(self, rule: Constraint) -> bool:
         """Ask about one guess; False if the person stops."""
-        tell("Does this hold for everybody? It was guessed from the names of the columns alone.")
+        tell(f"{plain(rule_question(rule.rule, self.schema))} This is a guess, from names of columns or from rows.")
         answer = self._choose("Does it hold", RULE_ANSWERS)
         if answer in ("y", "n"):
-            rest = [other for other in self.schema.constraints if other is not rule]
-            if answer == "y":
-                rest.append(replace(rule, guess=False, confirmed=self._vouched()))
+            said = [replace(rule, guess=False, confirmed=self._vouched())] if answer == "y" else []
+            rules = [one for other in self.schema.constraints for one in (said if other is rule else [other])]
             try:
-                self._keep(self.schema.with_constraints(*rest))
+                self._keep(self.schema.with_constraints(*rules))
                 tell("[green]Saved.[/]")
             except SchemaError as error:
                 self._refused(error)
@@ -274,13 +274,17 @@ class Form:
         return f"{self.who}, {date.today().isoformat()}" + (f", from {self.source}" if ask else "")
 
     def _keep(self, schema: Schema) -> None:
-        """Save the schema; what a person had written beside it is kept in a copy, since the file is written anew."""
-        if self._first and own_comments(self.path.read_text(encoding="utf-8-sig"), self.schema.dumps()):
-            copy = self.path.with_name(f"{self.path.name}.before-edit")
-            write_whole(copy, self.path.read_bytes())
-            tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
+        """Save the schema, with what a person had written beside it; where that cannot be, it is kept in a copy."""
+        before = self.path.read_text(encoding="utf-8-sig")
+        if (text := merged(before, schema)) is not None:
+            write_whole(self.path, text.encode())
+        else:
+            if self._first and own_comments(before, self.schema.dumps()):
+                copy = self.path.with_name(f"{self.path.name}.before-edit")
+                write_whole(copy, self.path.read_bytes())
+                tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
+            schema.save(self.path)
         self._first = False
-        schema.save(self.path)
         self.schema = schema
 
     @staticmethod

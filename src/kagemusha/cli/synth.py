@@ -130,6 +130,7 @@ def synth(
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
+    from kagemusha.quality.released import strays_in_words
 
     if (seed is not None) != simulation:
         raise UsageError(
@@ -169,6 +170,7 @@ def synth(
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind
+    strays = strays_in_words(certificate, made.model.rows)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(made.model.schema).in_words())
     if as_json:
@@ -185,6 +187,7 @@ def synth(
                 "broken because": certificate.broken_because,
                 "files": certificate.outputs,
                 "cap": cap_summary(made.cap),
+                "cells out of place": strays,
             }
         )
         return
@@ -198,6 +201,8 @@ def synth(
     if sign is not None:
         say("  signature.json         who vouches for it, for `kagemusha verify --key`")
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
+    for sentence in strays:
+        warn(sentence)
     if certificate.package is not None:
         say(plain(f"The method is code of {certificate.package}: its reading of the table was not checked."))
     if certificate.broken_because:

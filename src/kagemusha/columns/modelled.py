@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
@@ -92,6 +92,11 @@ class Modelled(Column):
     @abstractmethod
     def n_values(self) -> int:
         """Number of codes without *other* and *missing*; the column must not be open."""
+
+    def apart(self) -> Modelled:
+        """The same column with a code of its own, the last, for every cell that has no value of the domain."""
+        declared = self.out_of_domain == "other"  # then what is not listed has a label, and is in its place
+        return replace(self, missing=True, out_of_domain=self.out_of_domain if declared else "missing", dtype=None)
 
     @property
     def other_code(self) -> int | None:

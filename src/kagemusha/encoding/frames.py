@@ -187,5 +187,5 @@ def _nullable(kind: Any) -> Any:
 
     if pa.types.is_integer(kind):
         name = str(kind)
-        return pd.array([], dtype=("UInt" if name[0] == "u" else "Int") + name.removeprefix("u")[3:]).dtype
+        return pd.api.types.pandas_dtype(("UInt" if name[0] == "u" else "Int") + name.removeprefix("u")[3:])
     return pd.BooleanDtype() if pa.types.is_boolean(kind) else None

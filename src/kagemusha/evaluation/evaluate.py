@@ -20,7 +20,7 @@ from kagemusha.evaluation.ml_utility import Utility, utility
 from kagemusha.evaluation.mutual_information import InformationComparison, compare_information
 from kagemusha.evaluation.queries import QueryErrors, compare_queries, query, random_queries
 from kagemusha.evaluation.raw import read_raw
-from kagemusha.evaluation.rules import BrokenRule, broken_rules
+from kagemusha.evaluation.rules import BrokenRule, broken_rules, offered_rules
 from kagemusha.evaluation.seen import Seen, compare_seen
 from kagemusha.evaluation.tables import read_table
 from kagemusha.evaluation.weighted import Weighted, compare_weighted
@@ -58,6 +58,8 @@ class Evaluation:
     """The queries the caller named."""
     rules: Sequence[BrokenRule]
     """Rules of the schema, and how many rows break them."""
+    offered: Sequence[BrokenRule]
+    """Rules that nobody declared, that all people obey and doubles do not."""
     groups: Groups
     """Groups by two columns, in codes."""
     seen: Seen | None
@@ -117,6 +119,7 @@ class Evaluation:
             },
             "weighted": self.weighted.to_json() if self.weighted else None,
             "rules": [asdict(rule) for rule in self.rules],
+            "rules to declare, if they are so": [asdict(rule) for rule in self.offered],
             "groups": asdict(self.groups),
             "values": self.seen.to_json() if self.seen else None,
             "discriminator": asdict(self.discriminator) if self.discriminator else None,
@@ -198,6 +201,7 @@ def evaluate(
         random,
         asked,
         broken_rules(real, synthetic, schema),
+        offered_rules(real, synthetic, schema),
         groups,
         seen,
         judged,

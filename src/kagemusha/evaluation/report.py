@@ -21,7 +21,7 @@ from kagemusha.evaluation.plots import (
     value_picture,
 )
 from kagemusha.evaluation.raw_columns import number
-from kagemusha.evaluation.summary import figures, sentences, verdict
+from kagemusha.evaluation.summary import figures, offered, sentences, verdict
 from kagemusha.files import write_whole
 from kagemusha.marginals.information import shares
 from kagemusha.pages import template
@@ -63,6 +63,7 @@ def render(evaluation: Evaluation, *, title: str = "") -> str:
         verdict=verdict(evaluation),
         figures=figures(evaluation),
         sentences=sentences(evaluation),
+        offered=offered(evaluation),
         pictures=side_by_side(evaluation.real, evaluation.synthetic),
         columns=_columns(evaluation),
         pairs=_pairs(evaluation),

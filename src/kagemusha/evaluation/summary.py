@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from kagemusha.evaluation.evaluate import Evaluation
@@ -178,6 +179,19 @@ def _about_values(evaluation: Evaluation) -> list[str]:
     if empty is not None and empty[1] > 0.005:
         found.append(f"{percent(empty[1])} of doubles have a combination of {' and '.join(empty[0])} that nobody has.")
     return found
+
+
+def offered(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What doubles do and nobody in the table, in words, and the rule against it as a schema file has it."""
+    rows = max(1, evaluation.synthetic.rows)
+    return [
+        (
+            f"{percent(one.synthetic / rows)} of doubles break what every row of the table obeys. If it must be so, "
+            "add to the schema:",
+            f"[[constraint]]\nrule = {json.dumps(one.rule, ensure_ascii=False)}",
+        )
+        for one in evaluation.offered
+    ]
 
 
 def _about_columns(evaluation: Evaluation) -> str:

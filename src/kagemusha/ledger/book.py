@@ -15,7 +15,7 @@ from kagemusha.ledger import chain
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.database import Database, LedgerDatabase
 from kagemusha.ledger.protocol import ReleaseRecord, ReleaseRequest, StepRecord, reserved_spend
-from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_such_policy
+from kagemusha.ledger.refusals import looks_forbidden, needs_a_word, no_room_for_thresholds, no_such_policy
 from kagemusha.ledger.tables import (
     CAP_COLUMNS,
     RELEASE_COLUMNS,
@@ -194,6 +194,10 @@ class Book(LedgerDatabase):
         """How much of a cap is taken, see `Cap.used`."""
         return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
 
+    def epsilon_so_far(self, cap: Cap) -> float:
+        """The ε, at the cap's δ, of all that was taken of it; infinity is what its rule cannot hold."""
+        return cap.epsilon(self._spend(self._releases_of(cap.dataset, cap.policy)))
+
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""
         with self._transaction() as db:
@@ -222,10 +226,7 @@ class Book(LedgerDatabase):
             return
         spend = self._spend(self._releases_of(record.dataset, record.policy))
         if not cap.holds(spend + Spend(aside=delta)):
-            raise CapReached(
-                f"release {record.id}: its thresholds would take δ = {float(delta):.3g}, which the cap "
-                f"({cap.budget.in_words()}) has not left; nothing was read"
-            )
+            raise no_room_for_thresholds(record.id, float(delta), cap)
 
     def answer(self, release: str, key: str) -> bytes | None:
         """The stored answer of a step, if it was published."""
@@ -284,10 +285,8 @@ class Book(LedgerDatabase):
 
     def steps(self, release: str) -> list[StepRecord]:
         """All charged steps of a release, in order."""
-        rows = self.rows(
-            "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number",
-            (release,),
-        )
+        asked = "SELECT release, key, event, units, answer IS NOT NULL FROM steps WHERE release = ? ORDER BY number"
+        rows = self.rows(asked, (release,))
         return [StepRecord(r, k, event_from_json(json.loads(e)), u, bool(a)) for r, k, e, u, a in rows]
 
     def _find(self, db: Database, release: str) -> ReleaseRecord | None:

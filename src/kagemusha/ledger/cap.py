@@ -44,13 +44,17 @@ class Cap:
         """How much of the cap is taken; 1 is all of it, and infinity is what its rule cannot hold."""
         return 0.0 if self.rule is None else self.rule.used(spend, self.budget)
 
+    def epsilon(self, spend: Spend) -> float:
+        """The ε of what was spent, at this cap's δ."""
+        return 0.0 if self.rule is None else self.rule.epsilon(spend, self.budget)
+
     def holds(self, spend: Spend) -> bool:
         """Whether all of it together keeps the cap's (ε, δ)."""
         return self.used(spend) <= 1
 
     def in_words(self, spend: Spend) -> str:
         """What is taken of a finite cap, for a message."""
-        taken = 0.0 if self.rule is None else self.rule.epsilon(spend, self.budget)
+        taken = self.epsilon(spend)
         if math.isinf(taken):
             return f"more than the cap's rule of addition, {self.rule}, can hold"
         return f"ε = {taken:.6g} of {self.budget.in_words()} (added up by {self.rule})"

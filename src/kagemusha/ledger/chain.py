@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import LedgerError
-from kagemusha.files import write_whole
+from kagemusha.files import read_regular, write_whole
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL);
@@ -107,7 +107,7 @@ def seen_heads(witnesses: Iterable[Path]) -> list[tuple[Path, Head]]:
     found = []
     for path in witnesses:
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(read_regular(path, follow=True))  # a pipe in its place is no witness, nor waited for
         except (OSError, ValueError, RecursionError):
             continue
         head = Head.from_json(data.get("ledger") if isinstance(data, dict) and "format" in data else data)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from os import PathLike
 from pathlib import Path
 
-from kagemusha.errors import UsageError
+from kagemusha.errors import LedgerError, UsageError
 from kagemusha.files import address_shown, database_file, is_postgres, scheme_of
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.protocol import Ledger
@@ -34,9 +35,7 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
             f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, "
             f"each time the same: --ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
         )
-    if Path(data).exists():
-        return Path(data).resolve().parent / NAME
-    return _fixed_part(Path(data)).resolve() / NAME
+    return _of_file(Path(data).resolve()) if Path(data).exists() else _of_pattern(str(data))
 
 
 def witnesses_near(places: Iterable[object], witness: Path | None = None) -> list[Path]:
@@ -47,6 +46,41 @@ def witnesses_near(places: Iterable[object], witness: Path | None = None) -> lis
     folders = sorted({file.resolve().parent for file in files})
     seen = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*/certificate.json"))]
     return [*([] if witness is None else [witness]), *seen]
+
+
+def _of_file(file: Path) -> Path:
+    """The ledger of a file; refused where one above it has released the file as part of a pattern, but none beside."""
+    here = file.parent / NAME
+    above = [] if here.exists() else [folder / NAME for folder in file.parent.parents if (folder / NAME).is_file()]
+    for other in above:
+        with suppress(LedgerError), closing(open_ledger(other, read_only=True)) as book:
+            patterns = {record.dataset for record in book.releases() if glob.has_magic(record.dataset)}
+            if any(file in map(_resolved, glob.iglob(one, recursive=True)) for one in patterns):
+                raise UsageError(_which(file, str(other), here))
+    return here
+
+
+def _resolved(name: str) -> Path:
+    return Path(name).resolve()
+
+
+def _which(data: object, before: str, here: Path) -> str:
+    return (
+        f"{data}: it may have been released before, or a part of it, out of the ledger {before}; say which ledger is "
+        f"meant: --ledger {shlex.quote(before)} (or {shlex.quote(str(here))})"
+    )
+
+
+def _of_pattern(pattern: str) -> Path:
+    """The ledger of a pattern; refused where one lies beside some of its files, for another place is a fresh budget."""
+    fixed = _fixed_part(Path(pattern)).resolve()
+    here = fixed / NAME
+    folders = {Path(file).resolve().parent for file in glob.iglob(pattern, recursive=True)}
+    nearer = {between for folder in folders for between in (folder, *folder.parents) if between.is_relative_to(fixed)}
+    others = [str(folder / NAME) for folder in sorted(nearer - {fixed}) if (folder / NAME).exists()]
+    if others:
+        raise UsageError(_which(pattern, others[0], here))
+    return here
 
 
 def _fixed_part(pattern: Path) -> Path:

@@ -37,6 +37,14 @@ def no_such_policy(request: ReleaseRequest, known: Sequence[str], here: str) -> 
     )
 
 
+def no_room_for_thresholds(release: str, delta: float, cap: Cap) -> CapReached:
+    """Thresholds would take more of δ than the cap has left."""
+    return CapReached(
+        f"release {release}: its thresholds would take δ = {delta:.3g}, which the cap ({cap.budget.in_words()}) has "
+        "not left; nothing was read"
+    )
+
+
 def _of(policy: str) -> str:
     """How a command names a policy."""
     return "" if policy == "default" else f" --policy {shlex.quote(policy)}"

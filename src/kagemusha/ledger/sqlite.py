@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kagemusha.errors import LedgerError
+from kagemusha.files import odd_kind
 from kagemusha.ledger import chain
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.chain import Head
@@ -41,6 +42,8 @@ class SQLiteLedger(Book):
         self.in_memory = self.path == ":memory:"
         self._db = sqlite3.connect(":memory:")
         asked = [] if self.in_memory else [chain.head_file(self.path), *witnesses]
+        if not self.in_memory:
+            _require_file(self.path)
         try:
             if read_only:
                 self._open_to_read(wait_seconds)
@@ -163,6 +166,13 @@ class SQLiteLedger(Book):
             return list(self._db.execute(query, values).fetchall())
         except sqlite3.Error as error:
             raise self._trouble(error) from None
+
+
+def _require_file(path: str) -> None:
+    """Refuse what is no file: SQLite would wait for a pipe for ever."""
+    kind = odd_kind(os.stat(path).st_mode) if os.path.exists(path) else ""
+    if kind:
+        raise LedgerError(f"ledger {path}: this is {kind}, not a file")
 
 
 def _require_own_file(path: str) -> None:

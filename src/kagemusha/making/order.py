@@ -17,8 +17,8 @@ from kagemusha.generators.generator import MAX_ROWS
 from kagemusha.ledger import Cap, Ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.schema import Schema
-from kagemusha.sources import OpenTable, Source, open_any
-from kagemusha.synthesizers.fit import Planned, plan
+from kagemusha.sources import OpenTable, Source, open_any, open_source
+from kagemusha.synthesizers.fit import Opener, Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
@@ -98,6 +98,8 @@ class Order:
     simulation: int | None = None
     allow_derived: bool = False
     discover: float | None = None
+    strays: bool = True
+    """Whether cells that are blank, unreadable, outside or unlisted are counted, for a hundredth of the budget."""
     witness: Path | None = None
     output: Output | None = None
 
@@ -138,7 +140,15 @@ class Order:
             simulation=self.simulation,
             allow_derived=self.allow_derived,
             discover=self.discover,
+            strays=self._strays(),
         )
+
+    def _strays(self) -> Opener | None:
+        """Opens the table again; what is open already, and pictures, are not looked through for strays."""
+        there = isinstance(self.table, Source | OpenTable)
+        if not self.strays or there or (isinstance(self.table, str | PathLike) and holds_pictures(self.table)):
+            return None
+        return lambda schema: open_source(self.table, schema, table=self.place, timeout=self.timeout)
 
     def opened_ledger(self) -> Ledger:
         """The ledger, made where there is none; one older than what any witness has seen is refused."""

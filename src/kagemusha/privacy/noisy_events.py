@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from kagemusha.privacy.budget import PrivacyUnit, QueryRecord, Sensitivity, is_whole
@@ -31,7 +32,7 @@ class IntegerGaussianEvent(Event):
         if not self.l2_squared >= 1 or self.noise not in ("discrete", "rounded"):
             raise ValueError(f"not a {self.kind} event: l2_squared={self.l2_squared}, noise={self.noise!r}")
 
-    @property
+    @cached_property
     def rho(self) -> Fraction:
         """l2² / 2σ²."""
         return Fraction(self.l2_squared) / (2 * Fraction(self.sigma) ** 2)

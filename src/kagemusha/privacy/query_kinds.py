@@ -14,7 +14,7 @@ from typing import Any
 
 from kagemusha.errors import VerifyError
 from kagemusha.privacy.budget import QueryFact, RecordSensitivity, Sensitivity
-from kagemusha.schema import Schema
+from kagemusha.schema import Schema, stray_columns
 from kagemusha.schema.features import cross_moment_facts, features_of, first_moment_facts, generation_facts
 
 UNITS_PER_COUNT = 2**12
@@ -175,6 +175,12 @@ def _broken_rules(facts: Facts) -> RecordSensitivity:
     return RecordSensitivity(Sensitivity(rules + 1, rules + 1, 1), Sensitivity(rules, rules, 1))
 
 
+def _strays(facts: Facts) -> RecordSensitivity:
+    """A record may count once in every entry; exchanged, each entry moves by one at most."""
+    (entries,) = _whole([facts["entries"]], low=1)
+    return RecordSensitivity(Sensitivity(entries, entries, 1), Sensitivity(entries, entries, 1))
+
+
 def _unpriced(_: Facts) -> RecordSensitivity:
     """The event itself says how far a person moves it."""
     raise ValueError("no answer of its own")
@@ -214,6 +220,11 @@ def _rules(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     return "" if facts["rules"] == rules else "not as many rules as the schema has in force"
 
 
+def _of_strays(facts: Mapping[str, QueryFact], schema: Schema) -> str:
+    same = facts["entries"] == len(stray_columns(schema))
+    return "" if same else "not as many columns as the schema has in which a cell can be out of place"
+
+
 def _first(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     same = facts == first_moment_facts(features_of(schema))
     return "" if same else "not the sums of this schema's features"
@@ -249,6 +260,7 @@ KINDS: Mapping[str, QueryKind] = {
     "values": QueryKind(("columns",), _cells, frozenset({"threshold"}), counted=True),
     "weighted-counts": QueryKind(("columns", "weight", "most"), _weighted_counts, fits=_weights, counted=True),
     "broken-rules": QueryKind(("rules",), _broken_rules, fits=_rules, counted=True),
+    "strays": QueryKind(("entries",), _strays, fits=_of_strays, counted=True),
     "interaction": QueryKind(("columns", "shape"), _interaction, fits=_groups, counted=True, kept=True),
     "l1-error": _error(),
     "grouped-l1-error": _error(),

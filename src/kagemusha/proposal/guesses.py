@@ -1,4 +1,4 @@
-"""Rules that names and kinds of columns suggest. No value is looked at; each is a guess for a person to confirm."""
+"""Rules that names and kinds of columns suggest; each is a guess for a person to confirm."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MOST = 100
 """Guesses of each kind: nobody reads more, and a table of ten thousand columns must not make a hundred million."""
 
 
-def with_guesses(schema: Schema) -> Schema:
-    """The draft with the rules that its names suggest, each marked as a guess."""
-    rules = [*_orders(schema.modelled), *_places(schema.modelled)]
+def with_guesses(schema: Schema, seen: Sequence[str] = ()) -> Schema:
+    """The draft with the rules that its names suggest, and those that were `seen` in rows, each marked as a guess."""
+    rules = [*_orders(schema.modelled), *_places(schema.modelled), *seen]
     return schema.with_constraints(*(Constraint(rule, guess=True) for rule in dict.fromkeys(rules)))
 
 

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from kagemusha.columns.category import Category
+from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import Column
+from kagemusha.columns.parse import TextReader
 from kagemusha.encodings import guess_encoding, known_encoding
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
 from kagemusha.proposal.dtypes import as_held
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.proposal.servers import sql_columns
+from kagemusha.rules.patterns import looked_at, seen
 from kagemusha.schema.schema import Schema
 from kagemusha.sources.header import arrow_batches, file_head, shielded
 from kagemusha.sources.lake import DuckTable, RawTable
 from kagemusha.sources.open import is_file_like, located
-from kagemusha.sources.rawfile import RawFile, is_text_file, open_file
+from kagemusha.sources.rawfile import is_text_file, open_file
 from kagemusha.sources.sqltable import SqlTable
 
 ROWS = 200_000
 CELLS = 20_000_000
+ROWS_OF_RULES = 50_000
+"""Rows that are looked at for rules: what never occurs in so many is worth a question."""
+MOST_LOOKED_AT = 200
+"""Columns that are looked at for rules."""
 
 
 def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table: str | None = None) -> Schema:
@@ -34,36 +43,61 @@ def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table:
     """
     found = located(where, table=table)
     if isinstance(found, SqlTable):
-        return with_guesses(Schema(_drafts(found.names, sql_columns(found, _most(rows, found.names)))))
+        return _drafted(zip(found.names, sql_columns(found, _most(rows, found.names)), strict=True))
     if isinstance(found, DuckTable):
-        return with_guesses(Schema(_drafts(found.names, _file_columns(found, _most(rows, found.names)))))
+        return _drafted(zip(found.names, _file_columns(found, _most(rows, found.names)), strict=True))
     if not is_file_like(found):
-        return with_guesses(Schema(_frame_drafts(found, rows)))
+        return _drafted(_frame_columns(found, rows))
     used = known_encoding(encoding) or _guessed(Path(found))
     file = open_file(found, used)
-    drafted = _drafts(file.names, _file_columns(file, _most(rows, file.names)))
-    return with_guesses(Schema((_as_labelled(column, file) for column in drafted), encoding=used))
+    columns = zip(file.names, _file_columns(file, _most(rows, file.names)), strict=True)
+    return _drafted(columns, encoding=used, labels=file.labels)
 
 
 def _most(rows: int, names: Sequence[str]) -> int:
     return min(rows, CELLS // len(names) + 1)
 
 
-def _drafts(names: Sequence[str], columns: Iterable[Any]) -> Iterator[Column]:
-    for name, values in zip(names, columns, strict=True):
-        yield as_held(draft_column(name, values), values)
+def _drafted(
+    columns: Iterable[tuple[str, Any]],
+    encoding: str | None = None,
+    labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Schema:
+    """Every column by itself, then the rules that their names, and the rows, suggest."""
+    drafts: list[Column] = []
+    read: dict[str, Any] = {}
+    for name, found in columns:
+        values, native = found if isinstance(found, tuple) else (found, "")
+        column = _as_labelled(as_held(draft_column(name, values), values, native), labels.get(name, ()))
+        drafts.append(column)
+        if values is not None and column.in_doubles and len(read) < MOST_LOOKED_AT:
+            read[name] = values.slice(0, ROWS_OF_RULES)
+    schema = Schema(drafts, encoding=encoding)
+    return with_guesses(schema, seen(schema, dict(_cells(schema, read))))
+
+
+def _cells(schema: Schema, read: Mapping[str, Any]) -> Iterator[tuple[str, Cells]]:
+    import pyarrow as pa
+
+    reader = TextReader()
+    try:
+        for column in chain(*looked_at(schema)):
+            if (values := read.get(column.name)) is not None:
+                flat = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+                yield column.name, column.read(flat, reader)
+    finally:
+        reader.close()
 
 
 LABELLED = "the value labels in the file's own dictionary"
 
 
-def _as_labelled(column: Column, file: RawFile) -> Column:
+def _as_labelled(column: Column, labels: Sequence[str]) -> Column:
     """A category whose values the file's dictionary lists has those: a fact of the study, found in no record."""
-    labels = file.labels.get(column.name, ())
     if len(set(labels)) < max(2, len(labels)) or column.as_labels is None:
         return column
     marks = tuple(mark for mark in column.derived if mark == "missing")
-    return Category(column.name, categories=labels, missing=column.may_lack, derived=marks, confirmed=LABELLED)
+    return Category(column.name, categories=tuple(labels), missing=column.may_lack, derived=marks, confirmed=LABELLED)
 
 
 def _guessed(path: Path) -> str | None:
@@ -103,7 +137,7 @@ def _first(relation: Any, rows: int) -> Any:
     return pa.Table.from_batches(batches, schema=reader.schema).slice(0, rows)
 
 
-def _frame_drafts(frame: Any, rows: int) -> Iterator[Column]:
+def _frame_columns(frame: Any, rows: int) -> Iterator[tuple[str, Any]]:
     import narwhals as nw
 
     try:
@@ -125,4 +159,4 @@ def _frame_drafts(frame: Any, rows: int) -> Iterator[Column]:
         except Exception:
             values = None
         native = "" if head.implementation.is_pyarrow() else head[name].to_native().dtype
-        yield as_held(draft_column(str(name), values), values, native)
+        yield str(name), (values, native)

@@ -20,7 +20,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, in_batches
-from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sizes, group_sums, merged_mass
+from kagemusha.quality.released import NoisyTable, ReleasedNumbers, group_sizes, group_sums, merged_mass, nearer
 from kagemusha.schema import Clique
 
 LEVEL = 0.9
@@ -159,7 +159,9 @@ def expected_error(
                 tables[clique], evidence.tables(clique), joined.high * evidence.total, evidence.total / drawn.rows
             )
             found[clique] = replace(joined, right_from=size, share=share)
-    return ExpectedError([i for c, i in found.items() if len(c) == 1], [i for c, i in found.items() if len(c) == 2])
+    ends = {c: nearer(len(c), i.known_from, i.low, i.high) for c, i in found.items()}
+    near = [replace(i, low=ends[c][0], high=ends[c][1]) for c, i in found.items()]
+    return ExpectedError([i for i in near if len(i.clique) == 1], [i for i in near if len(i.clique) == 2])
 
 
 def _laid_out(model: Model, cliques: Sequence[Clique]) -> dict[Clique, FloatArray]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.marginals import Marginal, NoisyMarginal
 from kagemusha.privacy.budget import QueryFact, QueryRecord, RecordSensitivity
@@ -21,6 +23,9 @@ from kagemusha.privacy.query_kinds import record_sensitivity
 from kagemusha.schema.domain import Clique, Domain
 
 Released = TypeVar("Released", covariant=True)
+
+CLEARLY = 4.0
+"""Deviations of its noise that a count must have to be spoken of: noise alone gets there in 3 of 100,000 cases."""
 
 Part = Callable[[Sequence[Codes]], IntArray]
 """What some records (codes, column by column) add to a sum: whole numbers, so that the sum of the parts is the same
@@ -164,6 +169,51 @@ class Counts(ReadsMarginals[NoisyMarginal]):
     def released(self, values: IntArray, deviation: float) -> NoisyMarginal:
         """A noisy marginal."""
         return NoisyMarginal(self.clique, values.reshape(self.domain.shape(self.clique)), deviation)
+
+
+@dataclass(frozen=True)
+class NoisyStrays:
+    """Released numbers of cells that are out of place, by column; `sigma` is the deviation of the noise in each."""
+
+    cells: Mapping[str, int]
+    sigma: float
+
+    @property
+    def seen(self) -> dict[str, int]:
+        """Those that noise alone would hardly show."""
+        return {name: count for name, count in self.cells.items() if count > CLEARLY * self.sigma}
+
+
+@dataclass(frozen=True, eq=False)
+class Strays(ReadsMarginals[NoisyStrays]):
+    """For each column the cells that have no value of its domain; asked of a table declared by `schema.of_strays`."""
+
+    domain: Domain
+
+    kind: ClassVar[str] = "strays"
+    what: ClassVar[str] = "cells that are blank, unreadable, outside or unlisted, by column"
+    proof: ClassVar[str] = (
+        "Whether a cell is out of place is seen from that cell alone, so a record added to the table adds 0 or 1 to "
+        "the count of each of k columns: Δ₁ = k, Δ₂² = k. Exchanged, each count moves by 1 at most: the same. A person "
+        "of m rows moves each count by m at most. All counts are one vector, and are paid for as one."
+    )
+
+    @property
+    def facts(self) -> Mapping[str, QueryFact]:
+        """How many columns there are."""
+        return {"entries": len(self.domain)}
+
+    def cliques(self) -> Sequence[Clique]:
+        """Each column by itself."""
+        return [(name,) for name in self.domain.names]
+
+    def values(self, marginals: Sequence[Marginal]) -> IntArray:
+        """The last code is that of strays."""
+        return np.array([marginal.counts[-1] for marginal in marginals], dtype=np.int64)
+
+    def released(self, values: IntArray, deviation: float) -> NoisyStrays:
+        """Each number by its column."""
+        return NoisyStrays(dict(zip(self.domain.names, map(int, values), strict=True)), deviation)
 
 
 def label(clique: Clique) -> str:

@@ -16,6 +16,8 @@ from kagemusha.columns import Surrogate as Surrogate
 from kagemusha.columns import TimeOfDay as TimeOfDay
 from kagemusha.schema.domain import Clique as Clique
 from kagemusha.schema.domain import Domain as Domain
+from kagemusha.schema.domain import of_strays as of_strays
+from kagemusha.schema.domain import stray_columns as stray_columns
 from kagemusha.schema.fact import Fact as Fact
 from kagemusha.schema.schema import Schema as Schema
 from kagemusha.schema.unit import Unit as Unit

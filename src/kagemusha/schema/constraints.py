@@ -8,8 +8,8 @@
     city determines country                         one value has one partner; `lines` or `list` say which
 
 A rule is a statement about the world, so it is public and costs nothing. A comparison with a missing value does not
-hold; an order or a sum with one says nothing. A rule marked `guess` was made up from names and kinds: it is not in
-force.
+hold; an order or a sum with one says nothing. A rule marked `guess` was made up from names, kinds or rows: it is not
+in force, and no release holds it.
 """
 
 from __future__ import annotations

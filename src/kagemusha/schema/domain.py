@@ -7,10 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
+from kagemusha.columns.drop import Drop
+
+if TYPE_CHECKING:
+    from kagemusha.schema.schema import Schema
 
 Clique = tuple[str, ...]
 """Distinct attribute names in domain order; arrays over a clique have one axis per name, in that order."""
@@ -106,3 +111,17 @@ def pixel_names(height: int, width: int, channels: int = 1) -> list[str]:
     """Row by row: r0c0, r0c1, …; with three channels r0c0k0, r0c0k1, …."""
     tail = [""] if channels == 1 else [f"k{k}" for k in range(channels)]
     return [f"r{r}c{c}{k}" for r in range(height) for c in range(width) for k in tail]
+
+
+def stray_columns(schema: Schema) -> tuple[str, ...]:
+    """Columns in which a cell can be out of place: nothing may be missing, so a blank is no value either."""
+    coded = {c.name for c in schema.coded if not c.missing and not c.open_fields and c.name not in schema.formulas}
+    return tuple(c.name for c in schema.table_columns if c.name in coded)
+
+
+def of_strays(schema: Schema) -> Schema:
+    """The same table as its strays see it: blank, unreadable, outside or unlisted cells have a code, the last one."""
+    names = set(stray_columns(schema))
+    own = {c.name: c.apart() for c in schema.coded if c.name in names}
+    columns = [own.get(c.name) or Drop(c.name) for c in schema.table_columns]
+    return type(schema)(columns, schema.unit, encoding=schema.encoding)

@@ -53,7 +53,7 @@ def check(schema: Schema) -> list[Remark]:
     guesses = [rule.rule for rule in schema.constraints if rule.guess]
     if guesses:
         rules = ", ".join(guesses)
-        text = f"guessed from names, not in force ({rules}): take away `guess` from those that hold, delete the rest"
+        text = f"guessed, not in force ({rules}): take away `guess` from those that hold, delete the rest"
         findings.append(Remark("rules", "warning", text))
     for column in schema.modelled:
         if _NUMBER.fullmatch(column.name):

@@ -80,8 +80,15 @@ ENCODING_COMMENT = "how the lines of the file are written that are not UTF-8"
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
 
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?:^|[{{,\[])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{40}}", re.MULTILINE)
+"""A key of more than forty parts: the parser takes time with the square of their number."""
+
+
 def read(text: str) -> dict[str, Any]:
     """Parse TOML; a syntax error becomes a `SchemaError` with its line."""
+    if long := _LONG_KEY.search(text):
+        raise SchemaError(f"line {text.count(chr(10), 0, long.end()) + 1}: a key has more than 40 parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -131,8 +131,12 @@ class DuckTable:
             yield connection, f"data.{_name(self.place[0])}.{_name(self.place[1])} AS raw({columns})"
 
     def source(self, position: int) -> str:
-        """The column itself."""
-        return f"raw.c{position}"
+        """The column itself; texts by their letters, whatever collation the database compares them in.
+
+        Grouped without case, one record would decide which spelling of a label is found.
+        """
+        plain = f"raw.c{position}"
+        return f'CAST({plain} AS VARCHAR) COLLATE "binary"' if self.stored[position] == "text" else plain
 
     def check_count(self, rows: int) -> None:
         """A database knows its rows."""

@@ -31,6 +31,10 @@ from kagemusha.sources.header import (
     shielded,
 )
 from kagemusha.sources.lines import BLOCK, Lines, survey, survey_loose, with_line_feeds
+from kagemusha.sources.spool import private_folder
+
+NAMELESS = Path("/dev/fd")
+"""Where open files can be read by a path, on systems that have such a place."""
 
 LONGEST = 32 << 20
 """Bytes of the longest record of a CSV. A table with a longer one is refused, whoever's record it is
@@ -101,10 +105,18 @@ class RawFile:
         if lines is None or not (lines.mixed or self.rewritten):
             yield self.path
             return
+        if not NAMELESS.is_dir():  # a system where an open file cannot be read by a path
+            with private_folder() as folder, (folder / "copy.csv").open("w+b") as copy:
+                self._copy(copy, lines)
+                yield folder / "copy.csv"
+            return
         with TemporaryFile(prefix="kagemusha-") as copy:
-            shielded(self.path, lambda: _write(copy, _blocks(self.path, self.encoding), self.delimiter, lines.loose))
+            self._copy(copy, lines)
             # the file has no name, so it is gone with the process, however that ends
-            yield Path(f"/dev/fd/{copy.fileno()}")
+            yield NAMELESS / str(copy.fileno())
+
+    def _copy(self, copy: IO[bytes], lines: Lines) -> None:
+        shielded(self.path, lambda: _write(copy, _blocks(self.path, self.encoding), self.delimiter, lines.loose))
 
     def _reader(self, path: Path) -> str:
         if self.kind == "parquet":

@@ -7,11 +7,14 @@ through it, so that whatever trusts an order or a cut is seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.schema import Schema
+from kagemusha.sources.frame import FrameSource
+from kagemusha.sources.open_table import OpenFrame, OpenTable, ValueCounts
 from kagemusha.sources.protocol import Source
 
 PIECES = 7
@@ -43,3 +46,23 @@ class Shuffled(Source):
         columns, persons = self._source.records()
         order = self._rng.permutation(len(persons))
         return [column[order] for column in columns], persons[order]
+
+
+class ShuffledOpen(OpenTable):
+    """An arrow table whose domain is still open, shuffled anew at every look."""
+
+    def __init__(self, table: Any, schema: Schema, seed: list[int]) -> None:
+        self.schema = schema
+        self._table, self._seed = table, seed
+        self._rng = np.random.default_rng(seed)
+
+    def _mixed(self) -> Any:
+        return self._table.take(self._rng.permutation(self._table.num_rows))
+
+    def count_values(self, name: str) -> ValueCounts:
+        """Every label with its count."""
+        return OpenFrame(self._mixed(), self.schema).count_values(name)
+
+    def with_schema(self, schema: Schema) -> Source:
+        """The same rows behind a closed schema."""
+        return Shuffled(FrameSource(self._mixed(), schema), self._seed)

@@ -25,6 +25,8 @@ from kagemusha.privacy.accountants import ACCOUNTANTS
 from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import Cost, cost_of, limit_of, schedule_limit
 from kagemusha.schema import Category, Integer, Real, Schema
+from kagemusha.sources import open_source
+from kagemusha.sources.shuffled import Shuffled
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import create
@@ -216,6 +218,19 @@ def _check_refused(synthesizer: Synthesizer, adjacency: Adjacency) -> None:
         _promise(False, f"`relations` says that {adjacency} cannot be promised, and yet it was")
 
 
+def check_neither_order_nor_cuts_matter(synthesizer: Synthesizer) -> None:
+    """The same noise over rows that are shuffled and cut anew at every pass gives the same doubles."""
+    if not synthesizer.private:
+        return
+    sources = [open_source(example_table(), example_schema()) for _ in range(2)]
+    found = [
+        fit(synthesizer, source, Budget(1.0, 1e-6), simulation=3) for source in (sources[0], Shuffled(sources[1], 11))
+    ]
+    rows = min(300, found[0].most_rows)
+    first, second = (model.sample_codes(rows, rng=np.random.default_rng(0)) for model in found)
+    _promise(bool((first == second).all()), "the order of rows, or how they were cut into batches, changed the doubles")
+
+
 def check_neighbours_give_the_same_structure(synthesizer: Synthesizer) -> None:
     """Whatever one record holds, columns, types, categories and file layout stay the same."""
     import pyarrow as pa
@@ -258,6 +273,7 @@ CHECKS: tuple[Callable[[Synthesizer], None], ...] = (
     check_saving_keeps_everything,
     check_seeded_only_as_simulation,
     check_budget_is_never_passed,
+    check_neither_order_nor_cuts_matter,
     check_neighbours_give_the_same_structure,
     check_plan_reads_nothing,
 )

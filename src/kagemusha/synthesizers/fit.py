@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,12 +19,13 @@ from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
 from kagemusha.ledger.open import opened as ledger_of
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.models.model import Model
-from kagemusha.privacy.accountants import Accounting
+from kagemusha.privacy.accountants import ACCOUNTANTS, Accounting
 from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.privacy.events import Event
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
+from kagemusha.queries.query import Strays
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.discovery import (
     MOST_CATEGORIES,
@@ -38,13 +39,21 @@ from kagemusha.release.discovery import (
 from kagemusha.release.release import Release
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
-from kagemusha.schema import Fact, Schema
+from kagemusha.schema import Fact, Schema, of_strays, stray_columns
 from kagemusha.sources import OpenTable, Source, open_any
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import package_of
 from kagemusha.version import __version__
 
 FEWEST_CATEGORIES = 8
+
+STRAYS = 0.01
+"""Share of the budget for the number of cells that are out of place, by column."""
+MOST_STRAYS = 200
+"""Columns beyond which that is not asked: the noise grows with their number."""
+
+Opener = Callable[[Schema], Source]
+"""Opens the same table with another schema."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +70,8 @@ class Planned:
     """How many categories of a column discovery may find."""
     derived: Sequence[Fact]
     simulation: int | None
+    strays: Opener | None
+    """Where cells that are out of place are counted."""
 
     def require_readable(self) -> None:
         """Read the table through once, so that what cannot be read is noticed before it is paid for."""
@@ -85,22 +96,27 @@ class Planned:
             if isinstance(opened, OpenTable):
                 progress("discovering categories and bounds", 0.0)
                 finder = Finder(opened, release)
-                curator, source = finder.curator(close_schema(finder, self.discovery["discover"], self.most))
+                closed = close_schema(finder, self.discovery["discover"], self.most)
+                strays = self._strays(closed, release)
+                curator, source = finder.curator(closed)
             else:
+                strays = self._strays(opened.schema, release)
                 curator, source = Curator(opened, release), opened
             if self.derived:
                 facts = ", ".join(map(str, self.derived))
                 curator.unprotected(f"the schema rests on facts taken from the data: {facts}")
             fitted = synthesizer.build(curator, progress=progress)
+        # a guess may rest on rows, and no release may
+        released = source.schema.with_constraints(*(rule for rule in source.schema.constraints if not rule.guess))
         certificate = Certificate(
             promised=self.budget,
             accounting=accounting,
             method=synthesizer.name,
-            parameters={**synthesizer.parameters(), **self.discovery},
+            parameters={**synthesizer.parameters(), **self.discovery, **strays},
             events=release.events,
             simulated=release.simulated,
             adaptive=synthesizer.adaptive,
-            schema_digest=source.schema.digest(),
+            schema_digest=released.digest(),
             dataset=Path(request.dataset).name,
             policy=request.policy,
             release=release.id,
@@ -117,7 +133,7 @@ class Planned:
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
             generator=with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
-            schema=source.schema,
+            schema=released,
             certificate=certificate,
             measurements=tuple(fitted.measurements),
             trace=tuple(fitted.trace),
@@ -127,6 +143,18 @@ class Planned:
             expected=fitted.expected,
             like=source.native_like(),
         )
+
+    def _strays(self, schema: Schema, release: Release) -> dict[str, Any]:
+        """Ask how many cells of each column are out of place; what noise would not show stands on the certificate."""
+        if self.strays is None or not 0 < len(stray_columns(schema)) <= MOST_STRAYS:
+            return {}
+        apart = self.strays(of_strays(schema))
+        curator = Curator(apart, release)
+        pure = ACCOUNTANTS[release.accounting].pure
+        (found,) = curator.answer(
+            [Strays(apart.domain)], STRAYS * curator.total, mechanism="laplace" if pure else "gaussian"
+        )
+        return {"strays": found.seen, "strays_noise": round(found.sigma, 1)}
 
 
 def plan(
@@ -142,10 +170,12 @@ def plan(
     simulation: int | None = None,
     allow_derived: bool = False,
     discover: float | None = None,
+    strays: Opener | None = None,
 ) -> Planned:
     """Everything that `fit` can refuse without a look at the table's rows.
 
-    With `named`, also a table without a name.
+    With `named`, also a table without a name. `strays` opens the table once more, for cells that are out of place; they
+    are not counted where a method declares all its steps beforehand, nor where an engine keeps the table.
     """
     opened = open_any(table, schema)
     declared = opened.schema
@@ -167,6 +197,10 @@ def plan(
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         schedule = synthesizer.schedule_for(declared, budget)
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
+    stays = not isinstance(opened, OpenTable) and opened.stays_put
+    if stays or not synthesizer.private or ACCOUNTANTS[synthesizer.accounting].declared:
+        strays = None
+    details |= {} if strays is None else {"strays": STRAYS}
     spent = budget
     if simulation is not None or derived or not synthesizer.private:
         # it protects nobody, so no part of a cap could account for it: the ledger lists it as ε = ∞
@@ -189,7 +223,7 @@ def plan(
         delta_share=aside,
         schedule=schedule,
     )
-    return Planned(synthesizer, opened, budget, request, discovery, most, derived, simulation)
+    return Planned(synthesizer, opened, budget, request, discovery, most, derived, simulation, strays)
 
 
 def fit(

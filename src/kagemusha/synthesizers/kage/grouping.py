@@ -84,7 +84,7 @@ def merge_neighbours(counts: FloatArray, threshold: float, n_values: int, *, mos
     """The group of every code of an ordered column: neighbours share one, about `threshold` records each.
 
     A code above the threshold stays alone; a stretch of smaller ones between two of them is cut into parts of about
-    equal counts. The first `ordinary` codes have an order, each of the others stays alone. With `most` the threshold is
+    equal counts. The first `n_values` codes have an order, each of the others stays alone. With `most` the threshold is
     raised until there are no more groups than that.
     """
     while True:
