@@ -27,7 +27,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "_extensions", "images/*.sh"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["deflist", "colon_fence"]
+myst_enable_extensions = ["deflist", "html_image"]
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages; links between pages are not python names
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -66,7 +66,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
     """Between the file and the parser."""
     page = DOCS / f"{name}.md"
     text = source[0]
-    contents = below(page, text) if page.name == "index.md" or name == "decisions/README" else ""
+    contents = below(page, text) if page.name in ("index.md", "README.md") else ""
     for mark, made in PARTS.items():
         text = text.replace(mark, made()) if mark in text else text
     source[0] = LINK.sub(lambda found: outside(page, found["target"]), text) + contents

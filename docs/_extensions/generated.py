@@ -8,7 +8,7 @@ from typing import Any
 
 import kagemusha
 
-METHODS = {"Model": "sample, save", "Schema": "load, save, check, confirm"}
+METHODS = {"Model": "sample, save", "Schema": "load, save, confirm"}
 """Of these classes readers need some methods; of the others the fields say enough."""
 
 

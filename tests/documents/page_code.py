@@ -1,8 +1,9 @@
 """Runs the code blocks of a page from top to bottom in the present folder, as a reader would who copies them.
 
 - A block that begins with a comment which is a file's name alone (`# patients.toml`) is saved under that name.
-- Of a `sh` block every command is run; one that begins with `kagemusha` in this process. Each must end with exit code 0, or
-  with the one that a comment in its line states: `# exits with 8`.
+- Of a `sh` block every command is run; one that begins with `kagemusha` in this process. Each must end with exit code
+  0, or with the one that a comment in its line states: `# exits with 8`.
+  One that ends with `&` runs until the page is through.
 - `python` blocks of a page share their names, as the cells of a notebook.
 - A `text` block right behind is what was printed. Line breaks and runs of blanks do not count, and `…` stands for
   anything, since noise differs in every release.
@@ -17,7 +18,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,16 +58,21 @@ def agrees(shown: str, printed: str) -> bool:
 def run_page(text: str, names: dict[str, object] | None = None) -> int:
     """Run everything on the page; how many blocks were run. What differs from the page is an AssertionError."""
     names = {} if names is None else names
-    count = 0
-    for count, step in enumerate(steps(text), 1):
+    with ExitStack() as behind:
+        return _run(text, names, behind)
+
+
+def _run(text: str, names: dict[str, object], behind: ExitStack) -> int:
+    blocks = list(steps(text))
+    for step in blocks:
         file = FILE.match(step.code)
         if file is not None and step.language != "sh":
             Path(file[1]).write_text(step.code, encoding="utf-8")
             continue
-        printed = _python(step.code, names) if step.language == "python" else _shell(step.code)
+        printed = _python(step.code, names) if step.language == "python" else _shell(step.code, behind)
         if step.shown is not None:
             assert agrees(step.shown, printed), f"{step.code}\nprints\n{printed}\nand the page shows\n{step.shown}"
-    return count
+    return len(blocks)
 
 
 def _python(code: str, names: dict[str, object]) -> str:
@@ -75,10 +81,13 @@ def _python(code: str, names: dict[str, object]) -> str:
     return out.getvalue()
 
 
-def _shell(code: str) -> str:
+def _shell(code: str, behind: ExitStack) -> str:
     printed = ""
     for line in code.replace("\\\n", " ").splitlines():
         if not line.strip() or line.startswith("#"):
+            continue
+        if line.endswith(" &"):
+            behind.callback(_ended, subprocess.Popen(["bash", "-c", f"exec {line[:-2]}"], env=_environment()))
             continue
         expected = EXIT.search(line)
         done = _command(re.sub(r"\s+# .*$", "", line))
@@ -90,8 +99,16 @@ def _shell(code: str) -> str:
 def _command(line: str) -> Done:
     if line.startswith("kagemusha ") and not any(map(SHELL.fullmatch, shlex.shlex(line, punctuation_chars=True))):
         return in_this_process(shlex.split(line)[1:])
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, check=False, timeout=300, env={**os.environ, "PATH": path}
+        ["bash", "-c", line], capture_output=True, text=True, check=False, timeout=300, env=_environment()
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(30)

@@ -20,12 +20,17 @@ def test_what_a_page_shows_must_have_been_printed() -> None:
 def test_a_page_is_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (
-        "```toml\n# a.toml\nx = 1\n```\n\n```python\nfrom pathlib import Path\n\nprint(Path('a.toml').read_text())\n```\n"
+        "```toml\n# a.toml\nx = 1\n```\n\n"
+        "```python\nfrom pathlib import Path\n\nprint(Path('a.toml').read_text())\n```\n"
         "\n```text\n…x = 1\n```\n"
     )
     page += "\n```sh\ncat a.toml | wc -l   # two lines\nfalse  # exits with 1\n```\n\n```text\n2\n```\n"
     assert len(list(steps(page))) == run_page(page) == 3
-    for wrong in (page.replace("…x = 1", "…x = 2"), page.replace("exits with 1", "fails"), page + "```sh\nfalse\n```\n"):
+    for wrong in (
+        page.replace("…x = 1", "…x = 2"),
+        page.replace("exits with 1", "fails"),
+        page + "```sh\nfalse\n```\n",
+    ):
         with pytest.raises(AssertionError):
             run_page(wrong)
 
