@@ -7,7 +7,7 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/kagemusha \
- && /opt/kagemusha/bin/pip install --no-cache-dir '.[eval,sign,annotate,files]'
+ && /opt/kagemusha/bin/pip install --no-cache-dir '.[eval,sign,annotate,studio,files]'
 
 FROM python:3.13-slim
 COPY --from=build /opt/kagemusha /opt/kagemusha

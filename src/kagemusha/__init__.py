@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from kagemusha.annotation.classifier import load_classifier as load_classifier
     from kagemusha.certificate.certificate import Certificate as Certificate
     from kagemusha.door import fit as fit
+    from kagemusha.door import fit_related as fit_related
     from kagemusha.door import load as load
+    from kagemusha.door import load_related as load_related
     from kagemusha.door import publish as publish
+    from kagemusha.door import release_related as release_related
     from kagemusha.door import synthesize as synthesize
     from kagemusha.door import verify as verify
     from kagemusha.errors import KagemushaError as KagemushaError
     from kagemusha.facts import schema_from as schema_from
+    from kagemusha.inference.estimate import estimate as estimate
     from kagemusha.ledger import open_ledger as open_ledger
     from kagemusha.models import Model as Model
     from kagemusha.privacy import Budget as Budget
@@ -50,9 +54,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "kagemusha.annotation.classifier": ["load_classifier"],
     "kagemusha.certificate.certificate": ["Certificate"],
-    "kagemusha.door": ["fit", "load", "publish", "synthesize", "verify"],
+    "kagemusha.door": [
+        *("fit", "fit_related", "load", "load_related", "publish", "release_related", "synthesize", "verify"),
+    ],
     "kagemusha.errors": ["KagemushaError"],
     "kagemusha.facts": ["schema_from"],
+    "kagemusha.inference.estimate": ["estimate"],
     "kagemusha.ledger": ["open_ledger"],
     "kagemusha.models": ["Model"],
     "kagemusha.privacy": ["Budget"],

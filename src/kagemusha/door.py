@@ -21,11 +21,15 @@ from kagemusha.errors import DataError, UsageError, VerifyError
 from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import Ledger, open_ledger
 from kagemusha.making.order import Order, Output
+from kagemusha.making.related import make_related_model, make_related_release
 from kagemusha.making.release import make_model, publish_to
 from kagemusha.models.model import Model, load_model
+from kagemusha.models.related import RelatedModel
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
 from kagemusha.schema import Schema
+from kagemusha.schema.declared import load_declared
+from kagemusha.schema.related import Related
 from kagemusha.synthesizers.protocol import Synthesizer
 
 
@@ -181,6 +185,83 @@ def verify(
     verdict = verify_release(Path(path), trust, demanded=demanded)
     signer = Check("signer", verdict.accepted, verdict.signed.words)
     return Checks([*verdict.checks, signer] if demanded and verdict.intact else verdict.checks)
+
+
+def fit_related(
+    tables: Any,
+    budget: Budget | float = 1.0,
+    *,
+    schema: Related | str | PathLike[str],
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    cap: float | None = None,
+    key: str = "",
+    simulation: int | None = None,
+    progress: Progress = silent,
+) -> RelatedModel:
+    """Fit several tables that belong together: persons with everything below, protected as one.
+
+    `tables` is a dict of frames or files by name, a folder with a file per table, or `duckdb:///file.db`; `schema`
+    declares them (`[tables.…]`) or is the path of its file. `model.sample(500)` gives a dict of tables with fresh keys.
+    """
+    order = Order(
+        table=tables,
+        budget=_budget(budget),
+        ledger=ledger,
+        dataset=dataset,
+        policy=policy,
+        cap=cap,
+        key=key,
+        simulation=simulation,
+    )
+    return make_related_model(order, _related(schema), progress=progress)
+
+
+def release_related(
+    tables: Any,
+    folder: str | PathLike[str],
+    budget: Budget | float = 1.0,
+    *,
+    schema: Related | str | PathLike[str],
+    persons: int | None = None,
+    file_kind: str = "csv",
+    replace: bool = False,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    policy: str = "default",
+    cap: float | None = None,
+    key: str = "",
+    simulation: int | None = None,
+    progress: Progress = silent,
+) -> Certificate:
+    """The same, written as a release folder that `verify` checks: doubles and models of all tables, one certificate."""
+    order = Order(
+        table=tables,
+        budget=_budget(budget),
+        ledger=ledger,
+        dataset=dataset,
+        policy=policy,
+        cap=cap,
+        key=key,
+        simulation=simulation,
+        output=Output(folder=folder, rows=persons, file_kind=file_kind, replace=replace),
+    )
+    return make_related_release(order, _related(schema), progress=progress).certificate
+
+
+def load_related(folder: str | PathLike[str]) -> RelatedModel:
+    """The models of a release folder of related tables; more doubles cost nothing."""
+    from kagemusha.folder.related import load_related as loaded
+
+    return loaded(Path(folder))
+
+
+def _related(schema: Related | str | PathLike[str]) -> Related:
+    found = schema if isinstance(schema, Related) else load_declared(schema)
+    if not isinstance(found, Related):
+        raise UsageError("this schema declares one table; kg.fit and kg.synthesize are for it")
+    return found
 
 
 def _budget(budget: Budget | float) -> Budget:

@@ -83,17 +83,22 @@ def plan(
     *,
     method: str | None = None,
     rows: int | None = None,
+    discover: float | None = None,
     **options: Any,
 ) -> Planned:
-    """Time, memory and expected error of a release, from the schema alone: `plan("patients.toml", 1, rows=5000)`."""
+    """Time, memory and expected error of a release, from the schema alone: `plan("patients.toml", 1, rows=5000)`.
+
+    `discover` is the share of the budget that finds what the schema leaves open.
+    """
     declared = _schema(schema)
     complete = closed(declared) if declared.open_facts() else declared
     budget = _budget(epsilon, declared)
     chosen = suited(declared)
     synthesizer = create(method or chosen.method, **options)
     cost = synthesizer.plan(complete.domain, budget)
+    expected = forecast(complete, synthesizer, cost, budget, rows=rows, discover=discover)
     why = "" if method else chosen.why
-    return Planned(method or chosen.method, why, budget, forecast(complete, synthesizer, cost, budget, rows=rows))
+    return Planned(method or chosen.method, why, budget, expected)
 
 
 def evaluate(

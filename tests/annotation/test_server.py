@@ -16,10 +16,10 @@ import pytest
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
-from kagemusha.annotation.access import MOST_CLIENTS, TRIES, Access, token_of
 from kagemusha.annotation.exchange import to_csv
 from kagemusha.annotation.server import create_app
 from kagemusha.annotation.store import Store
+from kagemusha.web.access import MOST_CLIENTS, TRIES, Access, token_of
 
 from .people import asked
 
@@ -61,7 +61,7 @@ CALLS = ["next", "label", "skip", "undo", "settle", "progress", "conflicts"]
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_need_the_link(stranger: TestClient, path: str) -> None:
     assert stranger.get(path).status_code == 403
-    stranger.cookies.set("kagemusha", "made.up")
+    stranger.cookies.set("kagemusha-8000", "made.up")
     assert stranger.get(path).status_code == 403
 
 
@@ -221,7 +221,7 @@ def test_strange_characters_are_wrong_and_nothing_else(client: TestClient) -> No
     assert client.post("/api/next", json={"who": "Ada"}, headers={"x-csrf": secret}).status_code == 200
     assert client.get("/enter?token=%F0%9F%98%80%FF").status_code == 403
     client.cookies.clear()
-    assert client.get("/", headers={"cookie": "kagemusha=\xe9.\xe9".encode("latin-1")}).status_code == 403
+    assert client.get("/", headers={"cookie": "kagemusha-8000=\xe9.\xe9".encode("latin-1")}).status_code == 403
 
 
 def test_everybody_sees_the_same_progress_and_it_is_counted_once_a_second(client: TestClient, store: Store) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kagemusha.annotation.access import checked_name
 from kagemusha.annotation.agreement import agreement, cohen, conflicts, fleiss, standing, usable
+from kagemusha.annotation.names import checked_name
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.errors import UsageError
 

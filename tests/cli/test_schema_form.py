@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kagemusha.cli.app import app
-from kagemusha.cli.schema_offers import offers
+from kagemusha.editing.offers import offers
 from kagemusha.schema import Category, Date, Drop, Integer, Real, Schema
 from kagemusha.schema.constraints import Constraint
 

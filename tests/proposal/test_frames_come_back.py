@@ -37,8 +37,8 @@ PANDAS: dict[str, Any] = {
     "int16": WHOLE.astype("int16"),
     "date": DAYS,
     "timedelta": pd.to_timedelta(WHOLE * 1_000, "s"),
-    "Int64 with gaps": pd.array([None if x == 7 else x for x in WHOLE.tolist()], dtype="Int64"),
-    "boolean with gaps": pd.array([None if x == 7 else x % 2 == 0 for x in WHOLE.tolist()], dtype="boolean"),
+    "Int64 with gaps": pd.array([None if x % 5 == 2 else x for x in WHOLE.tolist()], dtype="Int64"),
+    "boolean with gaps": pd.array([None if x % 5 == 2 else x % 2 == 0 for x in WHOLE.tolist()], dtype="boolean"),
     "bool": WHOLE % 2 == 0,
 }
 

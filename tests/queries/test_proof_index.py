@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from proof_index import CONTRACT, ELSEWHERE, OWN_TESTS, PAGE, QUERIES, ROOT, least_reached, page
 
-from kagemusha.deployment.dossier import PROOFS
+from kagemusha.certificate.page import PROOFS
 from kagemusha.privacy import query_kinds
 from kagemusha.privacy.budget import Adjacency, RecordSensitivity, Sensitivity
 from kagemusha.privacy.query_kinds import KINDS

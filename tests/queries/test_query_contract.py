@@ -27,14 +27,14 @@ from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.queries.mixture_sums import MixtureMeans, MixtureScatter, MixtureSizes, shares_of
 from kagemusha.queries.moments import CrossMoments, FirstMoments
 from kagemusha.queries.network_scores import BinaryDistance, Dependence, Family, MutualInformation
-from kagemusha.queries.query import Counts, Query, ReadsRecords
+from kagemusha.queries.query import Counts, Query, ReadsRecords, Strays
 from kagemusha.queries.record_sums import ClassSums, NormCounts, Scatter
 from kagemusha.queries.record_vectors import LATTICE, Vectors
 from kagemusha.queries.scores import L1Error, NoisyVector
 from kagemusha.queries.weighted_counts import WeightedCounts
 from kagemusha.queries.weighted_errors import WeightedError
 from kagemusha.release.curator import summed
-from kagemusha.schema import Category, Integer, Schema
+from kagemusha.schema import Category, Integer, Schema, of_strays
 from kagemusha.schema.features import features_of
 from kagemusha.schema.judging import judged_schema
 from kagemusha.schema.unit import Weight
@@ -83,6 +83,7 @@ QUERIES: list[Query[Any]] = [
     Counts(DOMAIN, ()),
     WeightedCounts(SCHEMA, ("c",)),
     BrokenRules(RULED),
+    Strays(of_strays(SCHEMA).domain),
     Interaction(("a", "b"), GROUPS[0]),
     GroupedError(PAIRS, GROUPS, [np.zeros((3, 4)), np.ones((2, 2))]),
     L1Error(PAIRS, tables(PAIRS), np.array([1.0, 2.0]), np.ones(2)),
@@ -108,7 +109,8 @@ def named(query: Query[Any]) -> str:
 
 
 def schema_of(query: Query[Any]) -> Schema:
-    return judged_schema(RULED) if isinstance(query, BrokenRules) else SCHEMA
+    others = {BrokenRules: judged_schema(RULED), Strays: of_strays(SCHEMA)}
+    return others.get(type(query), SCHEMA)
 
 
 def people(schema: Schema, rng: np.random.Generator, rows: int) -> list[Codes]:

@@ -6,7 +6,7 @@ It knows the store and nothing else: neither the private table nor the ledger ca
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -15,25 +15,23 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from kagemusha.annotation.access import Access, checked_name
 from kagemusha.annotation.agreement import agreement, by_task, conflicts
 from kagemusha.annotation.exchange import to_csv, to_json, to_label_studio
-from kagemusha.annotation.guard import Guard
+from kagemusha.annotation.names import checked_name
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store, Task
 from kagemusha.errors import UsageError
-from kagemusha.files import parse_json
+from kagemusha.web.access import Access, cookie_name
+from kagemusha.web.calls import Handler, Refused, entered, inside, nothing, session_of
+from kagemusha.web.guard import Guard
 
 STATIC = Path(__file__).parent / "static"
-MOST_BODY = 4096
 TAKEN = "somebody else labels under this name: choose another, or go on in the browser where you began"
 FRESH = 1.0
 """Seconds for which everybody sees the same progress."""
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette:
@@ -41,7 +39,7 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
 
     `hosts` are the names (with port) it answers to: others are a stranger's page rebound to us.
     """
-    access = Access(token)
+    access = Access(token, cookie=cookie_name(hosts))
     site = _Site(store, access)
 
     app = Starlette(
@@ -74,11 +72,6 @@ async def static(request: Request) -> Response:
     return Response((STATIC / name).read_bytes(), media_type=kinds[name])
 
 
-async def nothing(_: Request) -> Response:
-    """There is no icon; browsers ask all the same."""
-    return Response(status_code=204)
-
-
 class _Site:
     """The routes."""
 
@@ -98,21 +91,7 @@ class _Site:
 
     async def enter(self, request: Request) -> Response:
         """The link with the token: a cookie, and on to the page."""
-        client = "" if request.client is None else request.client.host
-        admitted = self._access.admits(request.query_params.get("token", ""), client)
-        if admitted is None:
-            return PlainTextResponse("too many wrong tokens; wait a minute", 429)
-        if not admitted:
-            return PlainTextResponse("this link is not right: use the one that `kagemusha annotate` printed", 403)
-        response = RedirectResponse("/", 303)
-        response.set_cookie(
-            self._access.name,
-            self._access.cookie(request.cookies.get(self._access.name)),
-            httponly=True,
-            samesite="strict",
-            max_age=30 * 86400,
-        )
-        return response
+        return await entered(request, self._access, "kagemusha annotate")
 
     async def page(self, request: Request) -> Response:
         """Where people label."""
@@ -123,7 +102,7 @@ class _Site:
         return await self._shown(request, "settle")
 
     async def _shown(self, request: Request, name: str) -> Response:
-        session = self._access.session(request.cookies.get(self._access.name))
+        session = session_of(request, self._access)
         if session is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
         facts = self._project
@@ -144,37 +123,19 @@ class _Site:
         return True
 
     def inside(self, handler: Callable[[dict[str, Any]], Any], *, named: bool = True) -> Handler:
-        """A route for our own page alone: cookie, CSRF secret, a small JSON body; mistakes are one line.
+        """A route for our own page alone.
 
         Where it is `named`, the body says who acts, and the name must be one of this session's.
         """
 
-        async def answer(request: Request) -> Response:
-            session = self._access.session(request.cookies.get(self._access.name))
-            if session is None or not self._access.sent_by_our_page(session, request.headers.get("x-csrf")):
-                return JSONResponse({"error": "not signed in; open the link again"}, 403)
-            sent = b""
-            try:
-                async for part in request.stream():  # whatever length it announces
-                    sent += part
-                    if len(sent) > MOST_BODY:
-                        return JSONResponse({"error": "too long"}, 413)
-                body = parse_json(sent)
-                if not isinstance(body, dict):
-                    raise UsageError("a JSON object is needed")
-                if named:
-                    body["who"] = checked_name(body.get("who"))
-                    if not await run_in_threadpool(self._owns, session, body["who"]):
-                        return JSONResponse({"error": TAKEN}, 409)
-                return JSONResponse(await run_in_threadpool(handler, body))
-            except ClientDisconnect:
-                return Response(status_code=400)  # nobody is there to read it
-            except UsageError as error:
-                return JSONResponse({"error": str(error)}, 400)
-            except ValueError:
-                return JSONResponse({"error": "not JSON"}, 400)
+        def handle(session: str, body: dict[str, Any]) -> Any:
+            if named:
+                body["who"] = checked_name(body.get("who"))
+                if not self._owns(session, body["who"]):
+                    raise Refused(409, TAKEN)
+            return handler(body)
 
-        return answer
+        return inside(self._access, handle)
 
     def next(self, body: dict[str, Any]) -> dict[str, Any]:
         """The next record."""
@@ -240,7 +201,7 @@ class _Site:
 
     async def export(self, request: Request) -> Response:
         """All labels: CSV (safe for spreadsheets), JSON, or as Label Studio reads it."""
-        if self._access.session(request.cookies.get(self._access.name)) is None:
+        if session_of(request, self._access) is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
         forms = {
             "labels.csv": (to_csv, "text/csv"),

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from kagemusha.errors import UsageError, VerifyError
 from kagemusha.files import parse_json
 from kagemusha.pages import card, short
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD, RDP, ZCDP, Accountant, Accounting
-from kagemusha.privacy.budget import Adjacency, Budget
+from kagemusha.privacy.budget import Adjacency, Budget, is_whole
 from kagemusha.privacy.events import Event, event_from_json
 
 
@@ -32,7 +33,11 @@ def totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> M
     own = ACCOUNTANTS[accounting]
     if own.name not in {a.name for a in accountants}:
         accountants.insert(0, own)
-    return MappingProxyType({a.name: a.epsilon(events, delta) for a in accountants})
+    found = {}
+    for one in accountants:
+        with suppress(ModuleNotFoundError):  # in a small install some cannot be recomputed, and `verify` says which
+            found[one.name] = one.epsilon(events, delta)
+    return MappingProxyType(found)
 
 
 T = TypeVar("T")
@@ -121,7 +126,7 @@ class Certificate:
         declared = sentences.DISCOVERED if "discovered" in self.parameters else sentences.DECLARED
         floating = sentences.FLOATING if self._is_trained else ()
         generated = sentences.GENERATED if any(event.drawn_rows for event in self.events) else ()
-        whom = scope(self.promised.rows, self.unit_column)
+        whom = scope(self.promised.rows, self.unit_column) if len(self.tables) < 2 else sentences.related(self.tables)
         foreign = () if self.package is None else (s.format(package=self.package) for s in sentences.FOREIGN)
         return (*declared, *sentences.TRUST, *whom, *floating, *generated, *foreign)
 
@@ -131,12 +136,17 @@ class Certificate:
         return [sentence for sentence in self.assumptions if sentence not in self.required_assumptions]
 
     @property
+    def tables(self) -> Mapping[str, int]:
+        """The tables of the release, and as how many rows of each a record counts; a single table has no name."""
+        stated = self.parameters.get("tables", {"": 1})
+        return stated if isinstance(stated, Mapping) and all(map(is_whole, stated.values())) else {}
+
+    @property
     def _is_trained(self) -> bool:
         return any(event.sampled_steps for event in self.events)
 
     @property
-    def of_whom(self) -> str:
-        """Whether the promise is about a person or about a row."""
+    def of_whom(self) -> str:  # whether the promise is about a person or about a row
         return "row" if self.promised.rows == 1 and self.unit_column is None else "person"
 
     def with_assumptions(self, remarks: Sequence[str] = ()) -> Certificate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,26 @@ OUTPUTS = (*TABLES, SCHEMA, MODEL, *QUALITY, PICTURES)
 """What a certificate may name."""
 
 RELEASED = frozenset({CERTIFICATE, PAGE, SIGNATURE, *OUTPUTS})
-"""Every name that a release may hold."""
+"""Every name that a release of one table may hold."""
+
+OF_SEVERAL = re.compile(r"synthetic-[A-Za-z0-9_-]{1,64}\.(csv|parquet)|model-[A-Za-z0-9_-]{1,69}\.kage")
+"""What a release of related tables holds of each of them."""
+
+
+def of_several(name: str) -> bool:
+    """Whether a file is of a release of related tables."""
+    return OF_SEVERAL.fullmatch(name) is not None
+
+
+def doubles_file(table: str, kind: str = "csv") -> str:
+    """The doubles of one of several tables."""
+    return f"synthetic-{table}.{kind}"
+
+
+def model_file(view: str) -> str:
+    """The model of a table, or of its rows beside the row before."""
+    return f"model-{view}.kage"
+
 
 MOST_STRANGERS = 20
 """More entries that belong to no release are not listed."""
@@ -50,7 +70,7 @@ class Inventory:
                 kind = odd_kind(entry.stat(follow_symlinks=False).st_mode)
                 if kind:
                     strange[entry.name] = f"is {kind}; a release holds plain files alone"
-                elif entry.name not in RELEASED:
+                elif entry.name not in RELEASED and not of_several(entry.name):
                     strange[entry.name] = "no release holds a file of this name"
                 else:
                     files.add(entry.name)

@@ -17,6 +17,9 @@ from kagemusha.privacy.accountants.protocol import hockey_stick
 from kagemusha.privacy.budget import Budget
 
 GROUPS = (2, 5, 10)
+PROOFS = "docs/proofs/queries.md"
+"""Where each kind of question has a section of its name: statement, proof, tests and mutants."""
+
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
@@ -152,6 +155,8 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
         totals=totals,
         noise_word=_NOISE_WORDS[certificate.noise],
         kinds=Counter(event.kind for event in certificate.events),
+        asked=sorted({event.query.kind for event in certificate.events if event.query is not None}),
+        proofs=PROOFS,
         events=[{"number": i, "event": e, "noise": e.noise_in_words} for i, e in enumerate(certificate.events, 1)],
         digest=certificate.digest() if digest is None else digest,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kagemusha.schema import Schema
+from collections.abc import Mapping
+
+from kagemusha.schema.declared import Declared
 
 # `verify` looks for these sentences, so a format never changes its own: new words need a new format
 DECLARED = (
@@ -56,6 +58,14 @@ FLOATING = (
     "which the last digits of processors leave doubt.",
 )
 
+RELATED = (
+    "The promise covers one person: the row of the table {persons!r} and all rows that belong to it in {below}, "
+    "however many they are. A row below was counted in parts of a row, 840 at most, and in fewer the more siblings it "
+    "has, so that all rows of one person together count as at most {parts} parts.",
+    "Whose a row is, its place among its siblings and the row before it follow from the rows of its own person alone.",
+)
+"""Of several tables that belong together (docs/proofs/related.md)."""
+
 WEIGHTED = (
     "Survey weights: the column {column!r} says how many people of the population a record stands for, at most "
     "{upper:g}. It is protected as any other value of a record is, and a weighted count has noise for the largest "
@@ -83,9 +93,19 @@ DRAWN = (
 """Of rows that were drawn from a distribution nobody saw."""
 
 
-def weighted(schema: Schema) -> tuple[str, ...]:
+def related(tables: Mapping[str, int]) -> tuple[str, ...]:
+    """Whom and what the promise covers where several tables belong together."""
+    persons, *others = tables
+    below = [name for name in others if name.removesuffix("-next") not in others or not name.endswith("-next")]
+    named = ", ".join(map(repr, below))
+    parts = ", ".join(f"{tables[name]:,} ({name})" for name in below)
+    whom = (sentence.format(persons=persons, below=named, parts=parts) for sentence in RELATED)
+    return (*whom, *ALONE, *KNOWS)
+
+
+def weighted(schema: Declared) -> tuple[str, ...]:
     """What a certificate says of survey weights; nothing where none are declared."""
     if schema.weight is None:
         return ()
-    upper = schema.axis(schema.weight.column).high
+    upper = schema.view("").axis(schema.weight.column).high
     return tuple(sentence.format(column=schema.weight.column, upper=upper) for sentence in WEIGHTED)

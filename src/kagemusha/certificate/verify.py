@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from kagemusha.files import StrangeFileError, parse_json
 from kagemusha.privacy.accountants import ACCOUNTANTS, PLD
 from kagemusha.privacy.budget import MOST_DELTA
 from kagemusha.privacy.filter import UNIT, Cost, cost_of, limit_of
-from kagemusha.schema import Schema
+from kagemusha.schema.declared import Declared
 
 MOST_EVENTS, MOST_COSTS, MOST_PURE, MOST_SAMPLED = 100_000, 5_000, 500, 10
 """Events, events of different costs, those of choices and Laplace answers among them, and sampled steps: composing more
@@ -32,6 +33,9 @@ takes minutes, and no method of ours comes near."""
 MOST_RHO, MOST_STEPS, MOST_WORK = 5_000.0, 1_000_000, 1e7
 """The largest ρ, the most sampled steps and the most cells of distributions (`PLD.work`) that are composed: beyond any
 release of ours, and with more of them verification would take minutes and gigabytes."""
+
+LACKING = "not recomputed: {what} is not installed here; a full install does it"
+"""What is said in an auditor's small install."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def _refusing(path: Path) -> Iterator[None]:
         raise VerifyError(f"{path}: cannot be read as a certificate ({type(error).__name__})") from None
 
 
-def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Schema | None) -> list[Check]:
+def _content_checks(certificate: Certificate, given: dict[str, Any], schema: Declared | None) -> list[Check]:
     computed = json.loads(json.dumps(certificate.body()))
     return [
         _form_check(given, computed),
@@ -168,6 +172,9 @@ def _totals_checks(given: dict[str, Any], computed: dict[str, Any]) -> list[Chec
         same = stated == value or (
             isinstance(stated, float | int) and isinstance(value, float) and math.isclose(stated, value, rel_tol=1e-6)
         )
+        if value is None and name == PLD.name and find_spec("dp_accounting") is None:
+            checks.append(Check(f"total under {name}", True, LACKING.format(what="dp-accounting"), caution=True))
+            continue
         what = "δ of the totals" if name == "at delta" else f"total under {name}"
         checks.append(Check(what, same, f"stated {_short(stated)}, recomputed {_short(value)}"))
     return checks
@@ -207,7 +214,7 @@ def _filter_check(certificate: Certificate) -> Check:
     return Check(what, fits, f"{spent.units / UNIT:.6g} of {limit.units / UNIT:.6g} ({certificate.accounting})")
 
 
-def _sensitivity_check(certificate: Certificate, schema: Schema | None) -> Check:
+def _sensitivity_check(certificate: Certificate, schema: Declared | None) -> Check:
     """Every event must move by what its query's kind, recomputed, says for the promised unit."""
     wrong = wrong_sensitivities(certificate, schema)
     unit = certificate.promised.unit
@@ -230,14 +237,14 @@ def _package_check(package: str) -> Check:
     )
 
 
-def _unit_check(certificate: Certificate, schema: Schema) -> Check:
+def _unit_check(certificate: Certificate, schema: Declared) -> Check:
     """Whom the promise is about stands in the schema, too."""
     stated = (certificate.promised.rows, certificate.unit_column)
-    same = stated == (schema.unit.max_rows, schema.unit.column)
+    same = stated == (schema.unit.max_rows, schema.unit.column) and certificate.tables == schema.rows
     return Check("unit", same, "is that of the schema" if same else "is not that of the schema")
 
 
-def _weight_check(certificate: Certificate, schema: Schema) -> Check:
+def _weight_check(certificate: Certificate, schema: Declared) -> Check:
     """Where the schema declares survey weights, the certificate says what is protected."""
     listed = set(sentences.weighted(schema)) <= set(certificate.assumptions)
     return Check("survey weights", listed, "what is protected is said" if listed else "what is protected is not said")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -183,32 +182,27 @@ def _serve(store: Any, folder: Path, port: int) -> None:
         from kagemusha.annotation.server import create_app
     except ImportError:
         raise UsageError("this needs the extra 'annotate': pip install 'kagemusha[annotate]'") from None
-    from kagemusha.annotation.access import token_of
+    from kagemusha.web.access import token_of
+    from kagemusha.web.listening import listening
 
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind(("127.0.0.1", port))
-            listening.listen()  # whoever opens the link before the page is ready waits for it
-        except OSError:
-            raise UsageError(f"--port {port} is in use; choose another, or 0 for a free one") from None
-        port = listening.getsockname()[1]
-        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+    with listening(port) as place:
         worker = subprocess.Popen(
             [sys.executable, "-c", "from kagemusha.cli import main; main()", *sys.argv[1:], "--rounds-only"],
             stdin=subprocess.PIPE,  # nothing is ever written: it closes with this process
             stdout=subprocess.DEVNULL,
         )
         token = token_of(folder)
-        say(f"Open  [bold]http://127.0.0.1:{port}/enter?token={plain(token)}[/]")
+        say(f"Open  [bold]{plain(place.link(token))}[/]")
         say(f"Labels are kept in {plain(folder)}. Ctrl-C stops; the same command goes on.")
         server = uvicorn.Server(
-            uvicorn.Config(create_app(store, token, hosts=hosts), log_level="warning", access_log=False, lifespan="off")
+            uvicorn.Config(
+                create_app(store, token, hosts=place.hosts), log_level="warning", access_log=False, lifespan="off"
+            )
         )
         watch = threading.Thread(target=_watch, args=(worker, folder, store, server), daemon=True)
         watch.start()
         try:
-            server.run(sockets=[listening])
+            server.run(sockets=[place.socket])
         finally:
             worker.terminate()
             worker.wait(30)

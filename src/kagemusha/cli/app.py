@@ -14,6 +14,7 @@ from kagemusha.cli import (
     compare,
     demo,
     deployment,
+    estimate,
     evaluate,
     generation,
     key,
@@ -23,6 +24,7 @@ from kagemusha.cli import (
     sample,
     schema,
     sign,
+    studio,
     synth,
     totals,
     verify,
@@ -72,10 +74,12 @@ app.command("sign")(sign.sign)
 app.add_typer(key.app, name="key")
 app.command("register")(deployment.register)
 app.command("dossier")(deployment.dossier)
+app.command("estimate")(estimate.estimate)
 app.command("totals")(totals.totals)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.add_typer(annotate.app, name="annotate")
+app.command("studio")(studio.studio)
 app.command("attack")(attack.attack)
 app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

@@ -50,12 +50,13 @@ def register(
     from kagemusha.deployment.record import croissant, registry_record, require_guarantee
     from kagemusha.files import write_whole
     from kagemusha.folder.table_file import released_columns
+    from kagemusha.schema import Schema
 
     verdict = _verified(release)
     require_guarantee(verdict.certificate)
     certificate, declared = verdict.certificate, released_schema(Inventory.of(release), verdict.certificate)
-    if declared is None:
-        raise UsageError(f"{release}: the release has no schema.toml, which the record needs")
+    if not isinstance(declared, Schema):
+        raise UsageError(f"{release}: a record needs the release's schema.toml, and one table; several are not taken yet")
     folder = out or release.with_name(f"{release.resolve().name}-record")
     _require_outside(folder, release)
     if folder.exists() and not force:
@@ -155,9 +156,9 @@ def _ask(question: Question) -> str:
 
 def _spent(ledger: str, release: str) -> str:
     """What the ledger holds of the table of a release, in words."""
-    from kagemusha.cli.ledger_content import content_of
     from kagemusha.errors import LedgerError
     from kagemusha.ledger import ledger_exists, open_ledger
+    from kagemusha.ledger.content import content_of
 
     if not ledger_exists(ledger):
         raise LedgerError(f"ledger {ledger}: no such file")

@@ -71,7 +71,13 @@ def evaluate(
     from kagemusha.evaluation.summary import figures, offered, sentences, verdict
     from kagemusha.models.model import load_model
     from kagemusha.release.looks import note_look
+    from kagemusha.schema.toml import names_tables
 
+    if synthetic.is_dir() and names_tables(synthetic / "schema.toml"):
+        from kagemusha.cli.related import evaluate_related_folder
+
+        evaluate_related_folder(real, synthetic, ledger, dataset, seed, as_json=as_json)
+        return
     path = out or Path(f"{synthetic.stem}-INTERNAL.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--out must end in .html, got {path.name!r}")

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.cli.ledger_content import content_of, in_epsilon
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -21,6 +20,7 @@ from kagemusha.cli.options import (
 from kagemusha.cli.output import json_text, plain, say, say_json, say_table
 from kagemusha.errors import LedgerError
 from kagemusha.ledger import Book, ledger_exists, open_ledger, witnesses_near
+from kagemusha.ledger.content import content_of, in_epsilon
 from kagemusha.privacy.budget import Adjacency
 
 LIMITS = (
@@ -48,7 +48,7 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
     say(f"Ledger {plain(book.path)}")
     say_table(
         "Caps",
-        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used", "ε so far"],
+        ["data set", "policy", "ε", "δ", "adjacency", "added up by", "used"],
         [
             [
                 c["dataset"],
@@ -60,11 +60,13 @@ def show(data: Beside = None, ledger: LedgerOption = None, as_json: JsonOption =
                 + (" (ε = ∞ allowed)" if c["unprotected"] else "")
                 + ("" if c["looks"] else " (looks forbidden)"),
                 "too much" if c["used"] is None else f"{100 * c['used']:.1f}%",
-                "∞" if c["epsilon so far"] is None else f"{c['epsilon so far']:.3g}",
             ]
             for c in content["caps"]
         ],
     )
+    for c in content["caps"]:
+        so_far = "∞" if c["epsilon so far"] is None else f"{c['epsilon so far']:.3g}"
+        say(plain(f"{Path(c['dataset']).name}: ε = {so_far} so far, of {c['epsilon']:g}"))
     say_table(
         "Releases",
         ["release", "data set", "method", "ε", "δ", "accounting", "state", "opened"],

@@ -16,7 +16,10 @@ def sample(
     model: Annotated[
         Path, typer.Argument(help="A model file (model.kage), or the folder of a release.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="File to write: .csv or .parquet; of related tables a folder.", show_default=False),
+    ],
     rows: Annotated[
         int | None, typer.Option(help="How many doubles; by default as many as the table had people.")
     ] = None,
@@ -36,7 +39,17 @@ def sample(
     from kagemusha.folder.table_file import find_formulas, write_tables
     from kagemusha.models.model import load_model
     from kagemusha.quality.group import drawn_group
+    from kagemusha.schema.toml import names_tables
 
+    if model.is_dir() and names_tables(model / "schema.toml"):
+        from kagemusha.cli.related import sample_related
+
+        check_rows(rows)
+        check_seed(seed)
+        several = sample_related(model, out, rows, where, seed, safe=spreadsheet_safe, force=force)
+        for name, count in several.items():
+            say(f"{plain(out / name)}.csv: {count:,} doubles")
+        return
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"--out must end in .csv or .parquet, got {out.name!r}")
     if out.exists() and not force:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
 ANSWERS = {
@@ -25,14 +23,6 @@ RULE_ANSWERS = {
     "q": ANSWERS["q"],
 }
 
-SOURCES = (
-    "general knowledge",
-    "a code list or standard",
-    "the form it was typed into",
-    "the law",
-    "a published table",
-)
-
 
 def prompt(text: str, default: str | None = None) -> str:
     """What a person types, without blanks around it."""
@@ -48,25 +38,3 @@ def own_comments(text: str, written: str) -> bool:
 def counted(count: int, what: str) -> str:
     """A number of things."""
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def whole(text: str) -> Any:
-    """A whole number, or the text as it is, which the column then refuses by name."""
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def number(text: str) -> Any:
-    """A number, or the text as it is."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def special_value(text: str) -> str | int | float:
-    """A special value as it is meant: a whole number, another number, or a text."""
-    found: str | int | float = whole(text)
-    return found if isinstance(found, int) else number(text)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +10,17 @@ import typer
 
 from kagemusha.cli.interrupt import Stopped
 from kagemusha.cli.output import plain
-from kagemusha.cli.schema_answers import (
-    ANSWERS,
-    RULE_ANSWERS,
-    SOURCES,
-    counted,
-    number,
-    own_comments,
-    prompt,
-    special_value,
-    whole,
-)
-from kagemusha.cli.schema_offers import Offer, offers
+from kagemusha.cli.schema_answers import ANSWERS, RULE_ANSWERS, counted, own_comments, prompt
 from kagemusha.cli.schema_words import rule_question, tell
-from kagemusha.columns.registry import KINDS
+from kagemusha.editing import answers as edit
+from kagemusha.editing.answers import MODELLED, SOURCES, Voucher, whole
+from kagemusha.editing.offers import Offer, offers
 from kagemusha.errors import SchemaError
 from kagemusha.files import write_whole
-from kagemusha.schema import Column, Drop, Measured, Modelled, Schema, Surrogate
+from kagemusha.schema import Column, Measured, Schema
 from kagemusha.schema.comments import merged
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.lint import likely_unit
-from kagemusha.schema.unit import Unit
-
-MODELLED = tuple(kind for kind, column in KINDS.items() if issubclass(column, Modelled))
 
 
 class Form:
@@ -131,8 +117,7 @@ class Form:
                 return answer == "s"
             try:
                 changed = self._changed(column, answer)
-                changed = replace(changed, confirmed=self._vouched(ask=answer in ("y", "c", "k")))
-                self._keep(self.schema.with_columns(changed))
+                self._keep(edit.confirmed(self.schema, changed, self._vouched(ask=answer in ("y", "c", "k"))))
             except (SchemaError, OSError, UnicodeDecodeError) as error:
                 self._refused(error)
             else:
@@ -146,18 +131,13 @@ class Form:
         if answer == "y":
             return replace(column, derived=())
         if answer == "d":
-            return Drop(column.name, reason=prompt("Why", default="not needed"))
+            return edit.column_dropped(column, prompt("Why", default="not needed"))
         if answer == "i":
-            return Surrogate(column.name)
+            return edit.column_identifier(column)
         if answer == "o":
-            # who does not know the values does not vouch for the special ones among them either
-            return replace(column.kind_only(), derived=tuple(f for f in column.derived if f == "special"))
+            return edit.column_open(column)
         if answer == "k":
-            kind = prompt(f"Which kind: {', '.join(MODELLED)}")
-            if kind not in MODELLED:
-                raise SchemaError(f"{kind!r} is no kind of column; say one of {', '.join(MODELLED)}")
-            gaps: Any = {"missing": column.may_lack}
-            column = KINDS[kind](column.name, **gaps)
+            column = edit.column_of_kind(column, prompt(f"Which kind: {', '.join(MODELLED)}"))
         if not column.has_domain:
             return replace(column, derived=())
         return self._categories(column) if column.axis is None else self._bounds(column.axis)
@@ -168,51 +148,39 @@ class Form:
             values = [line.strip() for line in Path(given[1:]).read_text(encoding="utf-8-sig").splitlines()]
         else:
             values = [value.strip() for value in given.split(",")]
-        fresh = replace(column, categories=tuple(v for v in values if v), levels=(), ancestors=(), derived=())
-        changed: Column = replace(fresh, levels=column.levels)
-        return changed
+        return edit.with_values(column, values)
 
     def _bounds(self, column: Measured) -> Column:
         """Either the only numbers there are, or bounds and how they are cut."""
-        fields: dict[str, Any] = {"edges": None, "derived": ()}
-        readers: dict[type, Callable[[str], Any]] = {int: whole, float: number, str: str}
-        read = readers[column.asked_as]
+        given: dict[str, str] = {}
         if "values" in column.fields:
-            fields |= {"values": None, "scale": None}
             now = ", ".join(f"{value:g}" for value in column.points) if column.points is not None else ""
             few = prompt(
                 "The only numbers there are, separated by commas; - for any between two bounds", default=now or "-"
             )
-            if few != "-":
-                fields |= {"values": tuple(read(v.strip()) for v in few.split(",") if v.strip())}
-                fields |= {"lower": None, "upper": None, "bins": None}
-        if fields.get("values") is None:
+            given["few"] = "" if few == "-" else few
+        if not given.get("few"):
             for field in ("lower", "upper"):
                 now = column.given(field)
-                fields[field] = read(prompt(field.capitalize(), default="" if now is None else str(now)))
+                given[field] = prompt(field.capitalize(), default="" if now is None else str(now))
             bins = prompt("Bins; - for as many as there are values", default=str(column.bins or "-"))
-            fields["bins"] = None if bins == "-" else whole(bins)
-            if "scale" in column.fields and fields["bins"] is not None:
-                scale = prompt("Bins of equal width, or log", default=column.given("scale") or "equal")
-                fields["scale"] = None if scale == "equal" else scale
+            given["bins"] = "" if bins == "-" else bins
+            if "scale" in column.fields and given["bins"]:
+                given["scale"] = prompt("Bins of equal width, or log", default=column.given("scale") or "equal")
         special = prompt(
             "Special values such as N or 9999, separated by commas; - for none",
             default=", ".join(map(str, column.special)) or "-",
         )
-        fields["special"] = (
-            () if special == "-" else tuple(special_value(v.strip()) for v in special.split(",") if v.strip())
-        )
-        return replace(column, **fields)
+        given["special"] = "" if special == "-" else special
+        return edit.with_bounds(column, given)
 
     def _rule(self, rule: Constraint) -> bool:
         """Ask about one guess; False if the person stops."""
         tell(f"{plain(rule_question(rule.rule, self.schema))} This is a guess, from names of columns or from rows.")
         answer = self._choose("Does it hold", RULE_ANSWERS)
         if answer in ("y", "n"):
-            said = [replace(rule, guess=False, confirmed=self._vouched())] if answer == "y" else []
-            rules = [one for other in self.schema.constraints for one in (said if other is rule else [other])]
             try:
-                self._keep(self.schema.with_constraints(*rules))
+                self._keep(edit.rule_answered(self.schema, rule, self._vouched() if answer == "y" else None))
                 tell("[green]Saved.[/]")
             except SchemaError as error:
                 self._refused(error)
@@ -235,7 +203,7 @@ class Form:
             if most == "-":
                 return
             try:
-                self._keep(self.schema.with_unit(Unit(column, whole(most))))
+                self._keep(edit.unit_answered(self.schema, column, whole(most)))
                 tell("[green]Saved.[/]")
                 return
             except SchemaError as error:
@@ -256,22 +224,22 @@ class Form:
                 continue
             try:
                 most = None if offer.age else whole(answer)
-                self._keep(offer.taken(self.schema, self._vouched(), most))
+                self._keep(offer.taken(self.schema, str(self._vouched()), most))
                 tell("[green]Saved.[/]")
             except SchemaError as error:
                 self._refused(error)
                 asked.discard(offer)
 
-    def _vouched(self, ask: bool = True) -> str:
-        """Who, when, and from which source."""
+    def _vouched(self, ask: bool = True) -> Voucher:
+        """Who, and from which source."""
         if ask:
             if "sources" not in self._explained:
                 self._explained.add("sources")
-                listed = "  ".join(f"[bold]{at}[/] {source}" for at, source in enumerate(SOURCES, 1))
-                tell(f"From which public source? A number, or words of your own:  {listed}")
+                shown = "  ".join(f"[bold]{at}[/] {source}" for at, source in enumerate(SOURCES, 1))
+                tell(f"From which public source? A number, or words of your own:  {shown}")
             given = prompt("Source", default=self.source)
             self.source = SOURCES[int(given) - 1] if given in map(str, range(1, len(SOURCES) + 1)) else given
-        return f"{self.who}, {date.today().isoformat()}" + (f", from {self.source}" if ask else "")
+        return Voucher(self.who or "", self.source if ask else None)
 
     def _keep(self, schema: Schema) -> None:
         """Save the schema, with what a person had written beside it; where that cannot be, it is kept in a copy."""

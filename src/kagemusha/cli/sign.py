@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.output import plain, say
-from kagemusha.errors import UsageError, VerifyError
 
 
 def sign(
@@ -23,20 +22,9 @@ def sign(
     The release is verified first: what does not hold is not signed. Needs the cryptography package (pip install
     'kagemusha[sign]').
     """
-    from kagemusha.certificate.inventory import SIGNATURE
     from kagemusha.certificate.keys import load_signing_key
-    from kagemusha.folder.folder import sign_folder
-    from kagemusha.forensics.verify import verify_release
+    from kagemusha.making.signing import sign_release
 
     signer = load_signing_key(key)
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
-    signature = folder / SIGNATURE
-    if (signature.exists() or signature.is_symlink()) and not force:
-        raise UsageError(f"{folder} is signed already; add --force to replace the signature")
-    # an old signature may be wrong, the rest may not
-    wrong = [check.what for check in verify_release(folder).checks if not check.passed and check.what != SIGNATURE]
-    if wrong or signature.is_symlink():
-        raise VerifyError(f"{folder}: not signed, because it does not hold: {', '.join(wrong or [SIGNATURE])}")
-    sign_folder(folder, signer)
+    signature = sign_release(folder, signer, replace=force)
     say(f"{plain(signature)}: signed by {plain(signer.public.name)}, key {plain(signer.public.id)}")

@@ -131,18 +131,20 @@ def synth(
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
     from kagemusha.quality.released import strays_in_words
+    from kagemusha.schema.toml import names_tables
 
     if (seed is not None) != simulation:
         raise UsageError(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
+    several = names_tables(schema)
     with progress_bar(quiet=as_json) as progress:
         where, options = ledger_path(ledger, data), parse_options(option)
         budget = Budget(epsilon, delta, Adjacency.named(adjacency))
         wanted = Output(
             folder=out or usual_folder(data, table),
             rows=rows,
-            file_kind=output or usual_kind(data),
+            file_kind=output or ("csv" if several else usual_kind(data)),
             replace=force,
             spreadsheet_safe=spreadsheet_safe,
             sign=sign,
@@ -167,6 +169,11 @@ def synth(
             witness=witness,
             output=wanted,
         )
+        if several:
+            from kagemusha.cli.related import synth_related
+
+            synth_related(order, where, progress, as_json=as_json)
+            return
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind

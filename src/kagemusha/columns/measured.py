@@ -127,6 +127,13 @@ class Measured(PushedAxis):
                 self.fail("bins", self.bins, "left out where edges are given")
             self._check_count("bins", 1, MAX_BINS)
 
+    @property
+    def middles(self) -> FloatArray:
+        """The value in the middle of each bin; of bins of one value, that."""
+        low = self.starts.astype(np.float64)
+        last = np.append(low[1:] - self.whole, float(self.high))
+        return (low + last) / 2 if self.points is None else np.asarray(self.points, dtype=np.float64)
+
     # what methods see
 
     def feature_table(self, steps: int) -> IntArray:

@@ -15,16 +15,13 @@ from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.inventory import QUALITY
-from kagemusha.certificate.page import consequences, in_words, show
+from kagemusha.certificate.page import PROOFS, consequences, in_words, show
 from kagemusha.deployment.answers import QUESTIONS
 from kagemusha.errors import VerifyError
 from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.forensics.verify import Verdict
 from kagemusha.pages import template
 from kagemusha.privacy.accountants import ACCOUNTANTS
-
-PROOFS = "docs/proofs/queries.md"
-"""Where each kind of question has a section of its name: statement, proof, tests and mutants."""
 
 APART = 1.96
 """Deviations of noise from which on a count is more than chance, at the usual 5 %."""

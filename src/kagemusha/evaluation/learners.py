@@ -68,12 +68,15 @@ def _on_sparse(kind: Any) -> Any:
 
     class Sparse(kind):  # type: ignore[misc]
         def fit(self, x: Any, y: Any, **how: Any) -> Any:
+            """Train."""
             return super().fit(csr_matrix(x), y, **how)
 
         def predict(self, x: Any, **how: Any) -> Any:
+            """Labels or numbers."""
             return super().predict(csr_matrix(x), **how)
 
         def predict_proba(self, x: Any, **how: Any) -> Any:
+            """Chances of labels."""
             return super().predict_proba(csr_matrix(x), **how)
 
     return Sparse

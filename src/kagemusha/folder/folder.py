@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import replace as changed
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory, of_several
 from kagemusha.certificate.keys import SigningKey
 from kagemusha.certificate.page import render
 from kagemusha.certificate.signature import sign
@@ -64,7 +64,8 @@ class Place:
         if safe:
             certificate = changed(model.certificate, assumptions=(*model.certificate.assumptions, SAFE))
             model = changed(model, certificate=certificate)
-        with self._fresh() as fresh:
+
+        def files(fresh: Path) -> tuple[str, ...]:
             name = f"synthetic.{file_kind}"
             model.schema.save(fresh / SCHEMA)
             model.save(fresh / MODEL)
@@ -73,11 +74,24 @@ class Place:
             progress("writing", 0.9)
             for other, content in (extra or {}).items():
                 (fresh / other).write_bytes(content)
-            released = (name, SCHEMA, MODEL, *(extra or {}))
-            certificate = model.certificate.with_outputs({n: sha256(fresh / n) for n in released})
-            _certify(fresh, certificate, signer)
-            before(certificate)
-        return certificate
+            return (name, SCHEMA, MODEL, *(extra or {}))
+
+        return self.put(model.certificate, files, signer=signer, before=before)
+
+    def put(
+        self,
+        certificate: Certificate,
+        files: Callable[[Path], Sequence[str]],
+        *,
+        signer: SigningKey | None = None,
+        before: Remember = _nobody,
+    ) -> Certificate:
+        """A release of whatever `files` writes into the folder it is given: it says which; see `write`."""
+        with self._fresh() as fresh:
+            bound = certificate.with_outputs({name: sha256(fresh / name) for name in files(fresh)})
+            _certify(fresh, bound, signer)
+            before(bound)
+        return bound
 
     def add(
         self,
@@ -226,7 +240,9 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     if not replace:
         raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
-    strangers = sorted(names - RELEASED) or sorted(names if CERTIFICATE not in names else ())
+    strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(
+        names if CERTIFICATE not in names else ()
+    )
     if strangers:
         raise UsageError(
             f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose "

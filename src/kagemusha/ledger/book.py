@@ -190,13 +190,9 @@ class Book(LedgerDatabase):
         aside = sum((event_from_json(json.loads(text)).delta for (text,) in thresholds), Fraction(0))
         return reserved_spend(record.accounting, record.held, record.schedule) + Spend(aside=aside)
 
-    def used(self, cap: Cap) -> float:
-        """How much of a cap is taken, see `Cap.used`."""
-        return cap.used(self._spend(self._releases_of(cap.dataset, cap.policy)))
-
-    def epsilon_so_far(self, cap: Cap) -> float:
-        """The ε, at the cap's δ, of all that was taken of it; infinity is what its rule cannot hold."""
-        return cap.epsilon(self._spend(self._releases_of(cap.dataset, cap.policy)))
+    def used(self, cap: Cap, *, epsilon: bool = False) -> float:
+        """How much of a cap is taken, see `Cap.used`; or what ε that is, at the cap's δ."""
+        return (cap.epsilon if epsilon else cap.used)(self._spend(self._releases_of(cap.dataset, cap.policy)))
 
     def charge(self, release: str, steps: Sequence[tuple[str, Event, Cost]]) -> None:
         """Charge steps to a release's reservation, all or none; a step already charged costs nothing again."""

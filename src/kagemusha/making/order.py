@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kagemusha.certificate.keys import SigningKey, load_signing_key
 from kagemusha.errors import UsageError
@@ -22,6 +22,9 @@ from kagemusha.synthesizers.fit import Opener, Planned, plan
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
+
+if TYPE_CHECKING:
+    from kagemusha.synthesizers.related_fit import PlannedRelated
 
 KINDS = ("csv", "parquet")
 
@@ -168,7 +171,7 @@ class Order:
         places = (self.table, *(() if self.output is None else (self.output.folder,)))
         return witnesses_near(places, self.witness)
 
-    def settled(self, book: Ledger, planned: Planned) -> bool:
+    def settled(self, book: Ledger, planned: Planned | PlannedRelated) -> bool:
         """Whether the data set has a cap, after it got the one that was asked for."""
         request = planned.request
         budget = Budget(self.cap or self.budget.epsilon, self.budget.delta, self.budget.adjacency, planned.budget.rows)

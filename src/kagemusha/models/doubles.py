@@ -95,6 +95,10 @@ class Doubles:
         codes, with_zeros = self._drawn(rows, rng, where or {})
         return self._unseen.shown(codes if with_zeros else self._mended(codes, rng, where or {}), rng)
 
+    def listed(self, codes: IntArray, rng: np.random.Generator) -> IntArray:
+        """The codes with a listed category in the place of every one that nobody listed."""
+        return self._unseen.shown(codes, rng)
+
     def _drawn(self, rows: int, rng: np.random.Generator, where: Evidence) -> tuple[IntArray, bool]:
         """Rows of the generator, and whether they avoid every structural zero.
 

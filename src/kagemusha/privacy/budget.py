@@ -81,6 +81,10 @@ class PrivacyUnit:
             one = reach.exchanged if self.rows == 1 else _larger(reach.added, reach.exchanged)
         return Sensitivity(self.rows * one.l1, self.rows**2 * one.l2_squared, self.rows * one.each)
 
+    def of_rows(self, rows: int) -> PrivacyUnit:
+        """The same people where each row of theirs is up to so many rows, as in tables below (`sources.steps`)."""
+        return self if rows == 1 else PrivacyUnit(self.relation, self.rows * rows)
+
     @property
     def rows_are_public(self) -> bool:
         """Whether the exact number of rows may be used and published: no neighbour has another number."""
@@ -109,11 +113,16 @@ QueryFact = int | str | tuple[int, ...] | tuple[str, ...]
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it."""
+    """Which question was answered: its kind, the facts its reach follows from, and a digest of all of it.
+
+    Of several related tables, also which `table` was asked, and as how many `rows` there a record counts, at most.
+    """
 
     kind: str
     facts: tuple[tuple[str, QueryFact], ...]
     digest: str
+    table: str = ""
+    rows: int = 1
 
     @classmethod
     def of(cls, kind: str, facts: Mapping[str, QueryFact], digest: str) -> QueryRecord:
@@ -123,17 +132,24 @@ class QueryRecord:
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary."""
         facts = {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in self.facts}
-        return {"kind": self.kind, "facts": facts, "digest": self.digest}
+        where = {"table": self.table, "rows": self.rows} if self.table else {}
+        return {"kind": self.kind, "facts": facts, "digest": self.digest, **where}
 
     @classmethod
     def from_json(cls, data: Any) -> QueryRecord:
         """Rebuild it; anything malformed is a VerifyError."""
-        if not (isinstance(data, Mapping) and set(data) == {"kind", "facts", "digest"}):
+        named = {"kind", "facts", "digest"}
+        if not (isinstance(data, Mapping) and set(data) in (named, named | {"table", "rows"})):
             raise VerifyError("an event's query needs kind, facts and digest")
         kind, facts, digest = data["kind"], data["facts"], data["digest"]
+        table, rows = data.get("table", ""), data.get("rows", 1)
         if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(facts, Mapping)):
             raise VerifyError("an event's query is malformed")
-        return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest)
+        if not (
+            isinstance(table, str) and is_whole(rows) and 1 <= rows <= MOST_ROWS and bool(table) == ("table" in data)
+        ):
+            raise VerifyError("an event's query is of no table")
+        return cls(kind, tuple((str(name), _fact(value)) for name, value in facts.items()), digest, table, rows)
 
 
 def _fact(value: Any) -> QueryFact:

@@ -116,7 +116,7 @@ class Event(ABC):
             return "it names no query"
         if self.kind not in KINDS[query.kind].answered_by:
             return f"a step of kind {self.kind!r} answers no query of kind {query.kind!r}"
-        return self._moves_otherwise(unit, query)
+        return self._moves_otherwise(unit.of_rows(query.rows), query)
 
     def _moves_otherwise(self, unit: PrivacyUnit, query: QueryRecord) -> str:
         moves = unit.sensitivity(record_sensitivity(query.kind, dict(query.facts)))

@@ -20,7 +20,7 @@ from kagemusha.proposal.guesses import with_guesses
 from kagemusha.proposal.servers import sql_columns
 from kagemusha.rules.patterns import looked_at, seen
 from kagemusha.schema.schema import Schema
-from kagemusha.sources.header import arrow_batches, file_head, shielded
+from kagemusha.sources.header import arrow_batches, csv_header, distinct, file_head, shielded
 from kagemusha.sources.lake import DuckTable, RawTable
 from kagemusha.sources.open import is_file_like, located
 from kagemusha.sources.rawfile import is_text_file, open_file
@@ -52,6 +52,14 @@ def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table:
     file = open_file(found, used)
     columns = zip(file.names, _file_columns(file, _most(rows, file.names)), strict=True)
     return _drafted(columns, encoding=used, labels=file.labels)
+
+
+def column_names(path: Path) -> tuple[str, ...]:
+    """The names of a file's columns, as a draft of it will call them: of a text file its first line alone says them."""
+    encoding = _guessed(path)
+    if is_text_file(path):
+        return distinct(csv_header(path, encoding)[0])
+    return open_file(path, encoding).names
 
 
 def _most(rows: int, names: Sequence[str]) -> int:

@@ -113,6 +113,18 @@ class NoisyTable:
     """For each axis the group of every code; None where every code is its own group."""
 
 
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A pair's table over groups, from its interaction and its columns."""
+
+    values: FloatArray
+    groups: tuple[IntArray, ...]
+    sigma: float
+    """Of the interaction's cells, before they were centred."""
+    columns: tuple[float, float]
+    """Of each code of either column."""
+
+
 def group_sums(table: FloatArray, groups: Sequence[IntArray] | None) -> FloatArray:
     """The table summed over groups; as it is where there are none."""
     return table if groups is None else grouped(table, tuple(groups))
@@ -188,7 +200,7 @@ class ReleasedNumbers:
         values, precision = merged(answers)
         return NoisyTable(np.asarray(values), precision**-0.5)
 
-    def _with_columns(self, clique: Clique) -> NoisyTable | None:
+    def joined(self, clique: Clique) -> Joined | None:
         """A pair's interaction and its columns put together again into a table over groups."""
         released = self._interactions.get(clique)
         if released is None or len(clique) != 2:
@@ -203,12 +215,19 @@ class ReleasedNumbers:
         table = (
             released.values + sums[0][:, None] / sizes[1] + sums[1][None, :] / sizes[0] - self.total / math.prod(sizes)
         )
-        members = [len(g) / n for g, n in zip(released.query.groups, sizes, strict=True)]
-        variance = released.sigma**2 * (1 - 1 / sizes[0]) * (1 - 1 / sizes[1])
+        return Joined(table, released.query.groups, released.sigma, (columns[0].sigma, columns[1].sigma))
+
+    def _with_columns(self, clique: Clique) -> NoisyTable | None:
+        joined = self.joined(clique)
+        if joined is None:
+            return None
+        sizes = joined.values.shape
+        members = [len(g) / n for g, n in zip(joined.groups, sizes, strict=True)]
+        variance = joined.sigma**2 * (1 - 1 / sizes[0]) * (1 - 1 / sizes[1])
         variance += (
-            columns[0].sigma ** 2 * members[0] / sizes[1] ** 2 + columns[1].sigma ** 2 * members[1] / sizes[0] ** 2
+            joined.columns[0] ** 2 * members[0] / sizes[1] ** 2 + joined.columns[1] ** 2 * members[1] / sizes[0] ** 2
         )
-        return NoisyTable(table, math.sqrt(variance), released.query.groups)
+        return NoisyTable(joined.values, math.sqrt(variance), joined.groups)
 
     def independence(self, pair: Clique) -> FloatArray:
         """The pair's counts if its columns were independent in the model."""

@@ -34,6 +34,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Choice, Counts, Part, Query
 from kagemusha.release.release import Release, affordable
 from kagemusha.release.rows import cliques_of, draw, generation_query, secret_of
+from kagemusha.release.share import WHOLE, Share
 from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedule, train
 from kagemusha.schema import Fact, Schema
 from kagemusha.schema.domain import Clique, Domain
@@ -118,13 +119,18 @@ class Curator:
     """
 
     def __init__(
-        self, source: Source, release: Release, *, keep: int = KEPT_CELLS, observer: Observer = NOBODY
+        self,
+        source: Source,
+        release: Release,
+        *,
+        keep: int = KEPT_CELLS,
+        observer: Observer = NOBODY,
+        share: Share = WHOLE,
     ) -> None:
-        self._source = source
-        self._release = release
+        self._source, self._release, self._share = source, release, share
         self._kept = KeptTables[IntArray](keep)
         self._observer = observer
-        self.total = release.remaining if release.events else release.filter.total
+        self.total = (release.remaining if release.events else release.filter.total) - share.kept_back
         """The whole budget: what the release may spend, less what it spent before this part of it began."""
 
     @property
@@ -140,7 +146,7 @@ class Curator:
     @property
     def unit(self) -> PrivacyUnit:
         """Who is protected."""
-        return self._release.unit
+        return self._release.unit.of_rows(self._share.rows)
 
     @property
     def budget(self) -> Budget:
@@ -150,7 +156,7 @@ class Curator:
     @property
     def remaining(self) -> float:
         """What is left of the budget. For choosing a schedule; the filter, not the caller, refuses."""
-        return self._release.remaining
+        return self._release.remaining - self._share.kept_back
 
     @property
     def _accountant(self) -> Composition:
@@ -171,7 +177,8 @@ class Curator:
 
     def part(self, names: Sequence[str]) -> Curator:
         """The same release with these columns alone: what is left of the budget is the whole of this part's."""
-        part = Curator(PartSource(self._source, names), self._release, keep=self._kept.room, observer=self._observer)
+        source = PartSource(self._source, names)
+        part = Curator(source, self._release, keep=self._kept.room, observer=self._observer, share=self._share)
         part.total = self.remaining
         return part
 
@@ -191,11 +198,8 @@ class Curator:
 
         def read(missing: Sequence[int]) -> list[IntArray]:
             counted = self._count([clique for i in missing for clique in queries[i].cliques()])
-            answers = []
-            for i in missing:
-                exact = self._exact(queries[i], counted)
-                answers.append(exact + self._release.draw(events[i], exact.size))
-            return answers
+            exact = [self._exact(queries[i], counted) for i in missing]
+            return [e + self._release.draw(events[i], e.size) for i, e in zip(missing, exact, strict=True)]
 
         answers = self._release.integers(events, read)
         self._observer.answered(queries, events, answers)
@@ -213,16 +217,12 @@ class Curator:
         return self.answer([Counts(self.domain, c, word) for c in cliques], cost, mechanism=mechanism)
 
     def choose(self, query: Choice[object], cost: float) -> int:
-        """Position of a candidate with a high score, by the exponential mechanism.
-
-        Its name is stored, not its place.
-        """
+        """Position of a candidate with a high score, by the exponential mechanism; its name is stored."""
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
-        event = ExponentialEvent(
-            what=f"best by {query.what}", epsilon=epsilon, candidates=len(options), query=query.record
-        )
+        what, asked = self._asked(query)
+        event = ExponentialEvent(what=f"best by {what}", epsilon=epsilon, candidates=len(options), query=asked)
 
         def read(_: Sequence[int]) -> list[bytes]:
             values = self._exact(query, self._count(query.cliques()))
@@ -241,8 +241,7 @@ class Curator:
     def train(self, schedule: TrainingSchedule, learner: Learner, *, what: str, progress: Progress = silent) -> None:
         """Train a learner on Poisson samples with clipped, noisy gradients; one charge for the whole schedule.
 
-        Sensitivity: a person's gradient, clipped, see `release.training`. Goes on from the last checkpoint after a
-        crash.
+        Sensitivity: a person's gradient, clipped, see `release.training`. Resumes after a crash.
         """
         train(
             self._release, self._source, schedule, learner, what=what, progress=progress, watch=self._observer.stepped
@@ -273,14 +272,21 @@ class Curator:
         return self._source
 
     def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
-        moves = self.unit.sensitivity(query.sensitivity)
+        moves, (what, asked) = self.unit.sensitivity(query.sensitivity), self._asked(query)
         if mechanism == "laplace":
             epsilon = self._accountant.laplace(affordable(cost))
             l1 = max(1, moves.l1)
-            return LaplaceEvent(what=query.what, scale=l1 / epsilon, l1=l1, query=query.record)
+            return LaplaceEvent(what=what, scale=l1 / epsilon, l1=l1, query=asked)
         if mechanism != "gaussian":
             raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
-        return gaussian_event(query.what, moves.l2_squared, cost, self._release.gaussian_kind, query.record)
+        return gaussian_event(what, moves.l2_squared, cost, self._release.gaussian_kind, asked)
+
+    def _asked(self, query: Query[object]) -> tuple[str, QueryRecord]:
+        """What a query asks, and of which table."""
+        table, asked = self._share.table, query.record
+        if not table:
+            return query.what, asked
+        return f"{table}: {query.what}", replace(asked, table=table, rows=self._share.rows)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
         return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))

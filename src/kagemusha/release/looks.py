@@ -26,12 +26,13 @@ def note_look(
     ledger: str | Path | None = None,
     dataset: str | None = None,
     encoding: str | None = None,
+    known: Identity | None = None,
 ) -> str:
     """Tell the ledger of a table's files that a command is about to read them as they are.
 
     Call it before the first read. The ledger is the one named, which is made where there is none, or the one beside the
     table. Where nobody keeps one, the answer is a sentence that says so, and otherwise empty. An owner who forbids
-    looks is obeyed by a `CapReached`.
+    looks is obeyed by a `CapReached`. `known` is what several tables are known by, where `table` is their folder.
     """
     where = default_ledger(table) if ledger is None else ledger
     if ledger is None and not ledger_exists(where):
@@ -47,7 +48,7 @@ def note_look(
         budget=unpaid,
         accounting=Accounting.GDP,
         key=f"{datetime.now(UTC).isoformat()} {os.getpid()}",  # every look is one of its own
-        identity=_identity(table, encoding),
+        identity=known or _identity(table, encoding),
         inside=True,
     )
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from kagemusha.columns import Column, Measured, Modelled
 from kagemusha.columns.column import shown
@@ -41,6 +40,8 @@ class Schema:
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
+    rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})
+    """As how many rows a record counts in each table: as one, in a table that needs no name."""
 
     def __init__(
         self,
@@ -200,6 +201,9 @@ class Schema:
         new = {column.name: column for column in columns}
         return replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
 
+    def view(self, name: str) -> Schema:
+        return self  # of one table; several have a view each (`schema.related`)
+
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""
         return replace(self, columns=tuple(replace(column, derived=()) for column in self.columns))
@@ -252,17 +256,13 @@ class Schema:
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return toml.digest_of(self.to_json())
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> Schema:
         """Read the text of a schema file; lists that it names are read from `folder`."""
         document = toml.read(text)
-        known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "deployment")
-        for key in document:
-            if key not in known:
-                raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
+        toml.check_entries(document)
         check_version(document.get("version", VERSION))
         tables = document.get("columns")
         if not isinstance(tables, Mapping) or not tables:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import sys
 import tomllib
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.columns.column import shown
+from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema.constraints import Constraint, read_list
 
@@ -57,6 +60,25 @@ def check_version(given: object) -> None:
         raise SchemaError(f"version = {shown(given)} is not known; this program reads version {VERSION}")
 
 
+def digest_of(document: Mapping[str, Any]) -> str:
+    """SHA-256 of what is declared, from its form for JSON."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_entries(document: Mapping[str, Any]) -> None:
+    """A `SchemaError` for an entry that the schema of one table does not have."""
+    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "deployment")
+    if "tables" in document:
+        raise SchemaError(
+            "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "
+            "kg.load_related; whatever else there is takes one table so far"
+        )
+    for key in document:
+        if key not in known:
+            raise SchemaError(f"a schema file has no entry {key!r}{did_you_mean(key, known)}")
+
+
 DERIVED = "derived from data: replace by public knowledge and remove from `derived`"
 
 HEADER = """\
@@ -100,6 +122,14 @@ def read(text: str) -> dict[str, Any]:
     raise SchemaError(trouble)
 
 
+def names_tables(path: object) -> bool:
+    """Whether a schema file declares several tables; what cannot be read is said where it is read."""
+    try:
+        return "tables" in tomllib.loads(Path(str(path)).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
 WEIGHT_COMMENT = (
     "# a survey: how many people of the population a record stands for; `missing`: what one without a weight counts for"
 )
@@ -126,16 +156,38 @@ def write(
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:
         lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
+    return "\n".join(lines + _columns(columns, "") + _rules(rules, "")) + "\n"
+
+
+def write_table(
+    name: str,
+    fields: Mapping[str, Any],
+    columns: Iterable[tuple[str, Mapping[str, Any]]],
+    rules: Sequence[Mapping[str, Any]],
+) -> str:
+    """The part of a schema file that declares one of several tables."""
+    head = ["", f"[tables.{_key(name)}]", *(f"{field} = {_value(value)}" for field, value in fields.items())]
+    inside = f"tables.{_key(name)}."
+    return "\n".join([*head, *_columns(columns, inside), *_rules(rules, inside)]) + "\n"
+
+
+def _columns(columns: Iterable[tuple[str, Mapping[str, Any]]], inside: str) -> list[str]:
+    lines = []
     for name, fields in columns:
-        lines += ["", f"[columns.{_key(name)}]"]
+        lines += ["", f"[{inside}columns.{_key(name)}]"]
         derived = fields.get("derived", [])
         for field, value in fields.items():
             comment = f"  # {DERIVED}" if field in derived else ""
             lines.append(f"{field} = {_value(value)}{comment}")
+    return lines
+
+
+def _rules(rules: Sequence[Mapping[str, Any]], inside: str) -> list[str]:
+    lines = []
     for at, rule in enumerate(rules):
-        lines += ["", *([RULES_COMMENT] if at == 0 else []), "[[constraint]]"]
+        lines += ["", *([RULES_COMMENT] if at == 0 else []), f"[[{inside}constraint]]"]
         lines += [f"{field} = {_value(value)}" for field, value in rule.items()]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _key(name: str) -> str:

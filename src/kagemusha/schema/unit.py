@@ -166,10 +166,7 @@ def weight_steps(column: Measured, weight: Weight) -> WeightSteps:
 
     Exact where weights are whole and below 2¹⁹.
     """
-    low = column.starts.astype(np.float64)
-    last = np.append(low[1:] - column.whole, float(column.high))
-    middles = (low + last) / 2 if column.points is None else column.points
-    every = np.append(middles, [weight.missing] if column.missing else [])
+    every = np.append(column.middles, [weight.missing] if column.missing else [])
     worth = 2.0 ** (math.ceil(math.log2(column.high)) - int(math.log2(MOST_STEPS)))
     # the upper bound is in the last bin, so no middle is above it; rounding to steps keeps it at most that bound's own
     return WeightSteps(worth, np.rint(every / worth).astype(np.int64))

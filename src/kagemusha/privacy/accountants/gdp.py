@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 
 from kagemusha.privacy.accountants.protocol import Composition
 from kagemusha.privacy.budget import Budget
@@ -18,14 +19,31 @@ _ROUNDING = 1e-15
 """More than one operation on doubles can be wrong by, relative to its size."""
 
 
+def log_ndtr(x: float) -> float:
+    """Log Φ(x); in a small install without scipy, where nothing is charged and releases are only checked, by `math`."""
+    try:
+        from scipy import special
+    except ModuleNotFoundError:
+        return _log_ndtr(x)
+    return float(special.log_ndtr(x))
+
+
+def _log_ndtr(x: float) -> float:
+    if x > 5:
+        return math.log1p(-0.5 * math.erfc(x / math.sqrt(2)))
+    if x > -30:
+        return math.log(0.5 * math.erfc(-x / math.sqrt(2)))
+    inverse = 1 / (x * x)
+    series = 1 - inverse * (1 - 3 * inverse * (1 - 5 * inverse * (1 - 7 * inverse * (1 - 9 * inverse))))
+    return -0.5 * x * x - math.log(-x) - 0.5 * math.log(2 * math.pi) + math.log(series)
+
+
 def gdp_delta(mu: float, epsilon: float, *, rounding: float = _ROUNDING) -> float:
     """δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), rounded up by what `rounding` a step can do to it."""
-    from scipy.special import log_ndtr
-
     if mu <= 0:
         return 0.0
-    first = float(log_ndtr(mu / 2 - epsilon / mu))
-    second = float(log_ndtr(-mu / 2 - epsilon / mu))
+    first = log_ndtr(mu / 2 - epsilon / mu)
+    second = log_ndtr(-mu / 2 - epsilon / mu)
     if math.isinf(second):  # nothing is left of it, and maybe of neither
         return math.exp(first)
     # where ε is small the two terms agree in most of their digits, and little is left of a double's precision
@@ -89,10 +107,11 @@ class GDP(Composition):
 
     def true_positives(self, budget: Budget, false_positives: float, aside: float) -> float:
         """Outside an event of probability `aside` the release is Gaussian-DP."""
-        from scipy.special import ndtr, ndtri
-
-        inside = min(1.0, false_positives / (1 - aside))
-        return aside + float(ndtr(ndtri(inside) + gdp_mu(budget.epsilon, budget.delta - aside)))
+        normal, inside = NormalDist(), min(1.0, false_positives / (1 - aside))
+        mu = gdp_mu(budget.epsilon, budget.delta - aside)
+        if not 0 < inside < 1 or math.isinf(mu):
+            return aside + (1.0 if inside == 1 or (inside > 0 and math.isinf(mu)) else 0.0)
+        return aside + normal.cdf(normal.inv_cdf(inside) + mu)
 
     def group(self, budget: Budget, rows: int) -> float:
         """k·μ (Dong, Roth and Su 2022)."""

@@ -1,7 +1,7 @@
-"""Who may talk to the server: a token once, then a cookie; a second secret for whatever changes something.
+"""Who may talk to a page of ours: a token once, then a cookie; a second secret for whatever changes something.
 
-Nothing is kept on the server: cookie and CSRF secret are MACs under the token, so people stay signed in when it is
-restarted. There is no registration and no password.
+Nothing is kept on the server: cookie and CSRF secret are MACs under a secret of the project, so people stay signed in
+when it is restarted. There is no registration and no password.
 """
 
 from __future__ import annotations
@@ -12,46 +12,61 @@ import os
 import secrets
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 
-from kagemusha.errors import UsageError
-
-COOKIE = "kagemusha"
-MOST_NAME = 60
 TRIES, WINDOW = 10, 60.0
 """Wrong tokens of one client that are answered as such within so many seconds; after that it must wait."""
 MOST_CLIENTS = 1_000
 """Clients whose wrong tokens are remembered."""
 
 
-def token_of(folder: Path) -> str:
+def token_of(folder: Path, name: str = "token") -> str:
     """The project's token, made on first use; readable by its owner alone."""
-    path = folder / "token"
+    path = folder / name
     if not path.exists():
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(opened, "w") as file:
-            file.write(secrets.token_urlsafe(24))
+        new_token(folder, name)
     return path.read_text().strip()
 
 
+def new_token(folder: Path, name: str = "token") -> str:
+    """Another token in place of the one that was there; readable by its owner alone."""
+    path, token = folder / name, secrets.token_urlsafe(24)
+    path.unlink(missing_ok=True)
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(opened, "w") as file:
+        file.write(token)
+    return token
+
+
+def cookie_name(hosts: Sequence[str]) -> str:
+    """What the cookie of a server is called: browsers keep one jar for all ports of this computer."""
+    return f"kagemusha-{hosts[0].rpartition(':')[2]}"
+
+
 class Access:
-    """Checks tokens, cookies and CSRF secrets in constant time."""
+    """Checks tokens, cookies and CSRF secrets in constant time.
 
-    def __init__(self, token: str) -> None:
-        self._token = token
+    With a `link` that token admits, once, and the project's own one only makes the secrets; without one it does both.
+    """
+
+    def __init__(self, token: str, *, cookie: str = "kagemusha", link: str | None = None) -> None:
+        self._token, self._link, self._once = token, token if link is None else link, link is not None
+        self.cookie_name = cookie
+        self._lock = Lock()
         self._wrong: dict[str, deque[float]] = {}
-
-    @property
-    def name(self) -> str:
-        """The cookie's name: one per project, so that two in one browser do not sign each other out."""
-        return f"{COOKIE}-{self._mac('name', '')[:12]}"
 
     def admits(self, token: str, client: str = "") -> bool | None:
         """Whether the token is right; None where this client sent too many wrong ones lately.
 
         The right one always is: nobody can lock others out, and no one guesses 192 random bits.
         """
-        if _same(token, self._token):
+        if self._link and _same(token, self._link):
+            with self._lock:
+                if self._once and not self._link:
+                    return False
+                self._link = "" if self._once else self._link
             return True
         now = time.monotonic()
         wrong = self._wrong.pop(client, deque(maxlen=TRIES))
@@ -81,6 +96,14 @@ class Access:
         """Whether a request comes from a page of this session."""
         return _same(secret or "", self.csrf(session))
 
+    def nonce(self, session: str, what: str) -> str:
+        """A second secret for one act alone: it is good for this session and exactly what was shown."""
+        return self._mac("nonce", f"{session}:{what}")
+
+    def agreed(self, session: str, what: str, nonce: str | None) -> bool:
+        """Whether a page of this session showed exactly this act."""
+        return _same(nonce or "", self.nonce(session, what))
+
     def _mac(self, what: str, text: str) -> str:
         return hmac.new(self._token.encode(), f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
 
@@ -88,11 +111,3 @@ class Access:
 def _same(given: str, right: str) -> bool:
     """In constant time, whatever characters a stranger sends."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
-
-
-def checked_name(name: object) -> str:
-    """An annotator's name as it may be kept: a short text in one line."""
-    text = " ".join(str(name).split()) if isinstance(name, str) else ""
-    if not text or len(text) > MOST_NAME or not text.isprintable():
-        raise UsageError(f"a name must have 1 to {MOST_NAME} printable characters")
-    return text

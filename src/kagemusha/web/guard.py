@@ -15,6 +15,14 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_POLICY = b"content-security-policy"
+
+DOCUMENT = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""The policy of pages that are one file: certificates, reports. Their styles are inside; nothing in them can run."""
+
 
 class Guard:
     """Answers to known host names alone, and puts our headers on every response."""
@@ -30,7 +38,9 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+                own = list(message.get("headers", ()))
+                fixed = {name for name, _ in own if name == _POLICY}  # a document brings a narrower one of its own
+                message = {**message, "headers": [*own, *(one for one in self._headers if one[0] not in fixed)]}
             await send(message)
 
         given = [value for name, value in scope["headers"] if name == b"host"]

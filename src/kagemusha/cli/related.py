@@ -1,0 +1,103 @@
+"""What `synth` and `sample` do where a schema declares several tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, say_table, warn
+from kagemusha.errors import UsageError
+from kagemusha.making.order import Order
+from kagemusha.progress import Progress
+
+
+def synth_related(order: Order, where: str | Path, progress: Progress, *, as_json: bool) -> None:
+    """Make a release of related tables and say what is in it; `where` is the ledger."""
+    from kagemusha.certificate.inventory import doubles_file
+    from kagemusha.folder.table_file import find_formulas
+    from kagemusha.ledger import ledger_shown
+    from kagemusha.making.related import make_related_release
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
+
+    related = load_declared(order.schema) if isinstance(order.schema, str | Path) else order.schema
+    assert isinstance(related, Related)
+    assert order.output is not None
+    made = make_related_release(order, related, progress=progress)
+    certificate, output = made.certificate, order.output
+    if not output.spreadsheet_safe and output.file_kind == "csv":
+        for table in related:
+            warn(find_formulas(table.schema).in_words())
+    if as_json:
+        say_json(
+            {
+                "folder": str(output.path),
+                "tables": {table.name: doubles_file(table.name, output.file_kind) for table in related},
+                "release": certificate.release,
+                "ledger": ledger_shown(where),
+                "epsilon": certificate.epsilon,
+                "delta": certificate.promised.delta,
+                "adjacency": certificate.promised.adjacency,
+                "method": certificate.method,
+                "broken because": certificate.broken_because,
+                "files": certificate.outputs,
+                "cap": cap_summary(made.cap),
+            }
+        )
+        return
+    say(f"[bold]{plain(output.path)}[/]")
+    for table in related:
+        say(plain(f"  {doubles_file(table.name, output.file_kind):<22} doubles of {table.name}, keys made anew"))
+    say("  certificate.html       what was promised, for people (certificate.json: the same, for `kagemusha verify`)")
+    say("  schema.toml, model-*.kage  to read and to draw more doubles (`kagemusha sample`)")
+    if certificate.broken_because:
+        say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
+        return
+    say(
+        f"Promise kept: {certificate.promised.in_words()}. It is about one person with all rows below. Ledger: "
+        f"{plain(ledger_shown(where))}"
+    )
+    if made.paid_before:
+        say(PAID_BEFORE)
+    if not made.capped_before and made.cap is not None:
+        say(plain(first_cap_in_words(where, made.cap)))
+
+
+def sample_related(
+    folder: Path, out: Path, rows: int | None, where: str | None, seed: int | None, *, safe: bool, force: bool
+) -> dict[str, int]:
+    """Draw more persons with all rows below; a file per table in a folder, and how many rows each has."""
+    from kagemusha.folder.related import load_related
+    from kagemusha.folder.table_file import write_tables
+
+    if out.exists() and not (force and out.is_dir()):
+        raise UsageError(f"{out} already exists; choose another --out, a folder to be made")
+    model = load_related(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for name, table in model.sample(rows, seed=seed, where=where, like="pyarrow").items():
+        marked = model.schema[name].schema.encoding is not None
+        written[name] = write_tables(iter([table]), out / f"{name}.csv", safe=safe, marked=marked)
+    return written
+
+
+def evaluate_related_folder(
+    real: Path, folder: Path, ledger: str | Path | None, dataset: str | None, seed: int, *, as_json: bool
+) -> None:
+    """Compare the tables of a release with the real ones, and say how near they come."""
+    import numpy as np
+
+    from kagemusha.evaluation.evaluate import INTERNAL
+    from kagemusha.evaluation.related import evaluate_related
+    from kagemusha.folder.related import doubles_in, load_related
+    from kagemusha.release.looks import note_look
+    from kagemusha.sources.several import open_related
+
+    schema = load_related(folder).schema
+    source = open_related(real, schema)
+    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset, known=source.identity()))
+    found = evaluate_related(source, doubles_in(folder, schema), schema, rng=np.random.default_rng(seed))
+    if as_json:
+        say_json(found.to_json())
+        return
+    say_table("", ["measure", "value", "meaning"], found.lines())
+    say(f"[red]{INTERNAL}[/]")

@@ -1,0 +1,96 @@
+"""One release of related tables, behind both entrances: as `release` does it for one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.errors import UsageError
+from kagemusha.folder.folder import claimed
+from kagemusha.folder.related import write_related
+from kagemusha.ledger import Cap
+from kagemusha.making.order import Order, find_cap, require_cap_fits
+from kagemusha.making.release import require_free
+from kagemusha.models.related import RelatedModel
+from kagemusha.progress import Progress, part, silent
+from kagemusha.schema.related import Related
+from kagemusha.synthesizers.registry import DEFAULT
+from kagemusha.synthesizers.related_fit import PlannedRelated, plan_related
+
+
+@dataclass(frozen=True, eq=False)
+class MadeRelated:
+    """A release of related tables that was made, and what its maker should hear of it."""
+
+    certificate: Certificate
+    model: RelatedModel
+    cap: Cap | None
+    capped_before: bool
+    paid_before: bool
+
+
+def planned_related(order: Order, related: Related) -> PlannedRelated:
+    """Everything that can be refused, refused; the tables opened."""
+    refused = {
+        "discover (--discover)": order.discover is not None,
+        "allow_derived (--allow-derived)": order.allow_derived,
+        "target (--target)": order.target is not None,
+        "table=… (--table)": order.place is not None,
+        "a statement timeout": order.timeout is not None,
+    }
+    for what, given in refused.items():
+        if given:
+            raise UsageError(f"{what} is for one table; related tables do not have it so far")
+    require_cap_fits(order.cap, order.budget.epsilon)
+    method = order.method or DEFAULT
+    synthesizer = Order(table=None, budget=order.budget, method=method, options=order.options).synthesizer(None)
+    return plan_related(
+        synthesizer,
+        order.table,
+        related,
+        order.budget,
+        named=order.ledger is not None,
+        dataset=order.dataset,
+        policy=order.policy,
+        key=order.key,
+        simulation=order.simulation,
+    )
+
+
+def make_related_model(order: Order, related: Related, *, progress: Progress = silent) -> RelatedModel:
+    """Check everything, then fit the models of an order."""
+    planned = planned_related(order, related)
+    planned.require_readable()
+    book = order.opened_ledger()
+    order.settled(book, planned)
+    return planned.carry_out(book, progress=progress)
+
+
+def make_related_release(order: Order, related: Related, *, progress: Progress = silent) -> MadeRelated:
+    """Check everything, then fit the models of an order and publish them."""
+    output = order.output
+    if output is None:
+        raise UsageError("a release needs an output: the folder it is to be written in")
+    signer = output.checked()
+    with claimed(output.path) as place:
+        planned = planned_related(order, related)
+        release = planned.request.id
+        book = order.existing_ledger()
+        require_free(output, book, release)
+        planned.require_readable()
+        book = book or order.opened_ledger()
+        paid_before = any(record.id == release and record.closed for record in book.releases())
+        capped_before = order.settled(book, planned)
+        model = planned.carry_out(book, hold=True, progress=part(progress, 0.0, 0.7))
+        certificate = write_related(
+            place,
+            model,
+            persons=output.rows,
+            file_kind=output.file_kind,
+            safe=output.spreadsheet_safe,
+            signer=signer,
+            before=lambda certificate: book.close_release(certificate.release, certificate.digest()),
+            progress=part(progress, 0.7, 1.0),
+        )
+    cap = find_cap(book, planned.request.dataset, planned.request.policy)
+    return MadeRelated(certificate, model, cap, capped_before, paid_before)

@@ -1,0 +1,1 @@
+"""Sentences of pages in the reader's language."""

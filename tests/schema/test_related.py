@@ -1,0 +1,127 @@
+"""Declaring several tables, and every mistake that a declaration can have."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kagemusha.errors import SchemaError
+from kagemusha.schema import Schema
+from kagemusha.schema.declared import read_declared
+from kagemusha.schema.related import PARTS, Related
+from kagemusha.schema.views import grid
+
+TEXT = """
+version = 1
+
+[tables.patients]
+key = "patient_id"
+
+[tables.patients.columns.sex]
+kind = "category"
+categories = ["F", "M"]
+
+[tables.visits]
+parent = "patients"
+key = "patient_id"
+id = "visit_id"
+order = "date"
+max_rows = 8
+counts_as = 3
+
+[tables.visits.columns.date]
+kind = "date"
+lower = 2020-01-01
+upper = 2020-12-31
+bins = 12
+
+[tables.labs]
+parent = "visits"
+key = "visit_id"
+max_rows = 4
+
+[tables.labs.columns.value]
+kind = "integer"
+lower = 0
+upper = 99
+bins = 10
+"""
+
+
+def read(text: str) -> Related:
+    found = read_declared(text)
+    assert isinstance(found, Related)
+    return found
+
+
+def test_a_file_says_the_same_when_it_is_written_again() -> None:
+    schema = read(TEXT)
+    assert read(schema.dumps()).digest() == schema.digest()
+    assert [table.name for table in schema] == ["patients", "visits", "labs"]
+    assert schema.unit.column == "patient_id"
+
+
+def test_a_person_counts_as_the_product_down_the_tables() -> None:
+    found = read(TEXT).rows
+    assert found == {
+        "patients": 1,
+        "visits": 3 * PARTS,
+        "labs": 6 * PARTS,
+        "visits-next": 3 * PARTS,
+        "labs-next": 6 * PARTS,
+    }
+
+
+def test_views_hold_what_rows_are_drawn_given() -> None:
+    schema = read(TEXT)
+    assert schema.view("patients").names == ("sex", "number of visits")
+    assert schema.view("visits").names == (
+        *("patients: sex", "patients: number of visits", "place among siblings", "gap of date", "date"),
+        "number of labs",
+    )
+    assert schema.view("labs").names == ("visits: date", "visits: number of labs", "patients: sex", "value")
+    assert schema.view("labs-next").names[0] == "previous value"
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 40, 1000])
+@pytest.mark.parametrize("low", [0, 1])
+def test_bins_of_numbers_rise_to_the_largest(low: int, most: int) -> None:
+    edges = grid(low, most)
+    assert edges[0] == low
+    assert all(a < b for a, b in pairwise(edges))
+    assert edges[-1] == max(most, low + 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('parent = "visits"', 'parent = "visit"', r"tables.labs: parent = 'visit': no table of that name"),
+        ('parent = "patients"', 'parent = "labs"', "a circle of parents"),
+        ('parent = "visits"\n', "", "exactly one table has no parent.*patients, labs"),
+        ('id = "visit_id"\n', "", "tables.visits: tables below belong to its rows.*id ="),
+        ("max_rows = 8\n", "", "tables.visits: max_rows is missing"),
+        ("max_rows = 8", "max_rows = 0", "max_rows = 0 is not allowed; a whole number from 1"),
+        ("counts_as = 3", "counts_as = 1190", "tables.labs: counts_as, multiplied down"),
+        ('order = "date"', 'order = "day"', "order = 'day': there is no such column"),
+        ('key = "patient_id"\n\n', "\n", "tables.patients: key is missing"),
+        ("bins = 12", "bins = 12\nmissing = true", "order = 'date' must be a whole number or a date"),
+        ('id = "visit_id"', 'id = "visit_id"\nsort = "up"', "there is no field 'sort'"),
+        ("version = 1", 'version = 1\ntarget = "sex"', "has no entry 'target'"),
+        ("[tables.labs]", "[tables.labs-next]\n[tables.labs]", "key is missing"),
+        ("[tables.labs.columns.value]", "[[tables.labs.constraint]]\nrule = 'value > 3'\n[tables.labs.columns.value]",
+         "rules are obeyed in the table of the persons alone"),
+        ('[tables.labs.columns.value]', '[tables.labs.columns.visit_id]\nkind = "integer"\nlower=0\nupper=9\n'
+         "[tables.labs.columns.value]", "are identifiers"),
+        ('[tables.labs]', '[tables."la/bs"]\nparent="visits"\nkey="x"\nmax_rows=1\n[tables.labs]', "letters, digits"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(old: str, new: str, why: str) -> None:
+    assert old in TEXT
+    with pytest.raises(SchemaError, match=f"(?s){why}"):
+        read(TEXT.replace(old, new, 1))
+
+
+def test_what_takes_one_table_says_so() -> None:
+    with pytest.raises(SchemaError, match="declares several tables: synth, sample and verify take it"):
+        Schema.loads(TEXT)
