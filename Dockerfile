@@ -1,7 +1,9 @@
 # docker build -t kagemusha .
 # docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" --network none kagemusha synth patients.csv --schema patients.toml
+# docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" --network host kagemusha studio /data
 #
-# Everything is read and written in /data, as the user who calls; nothing needs the network.
+# Everything is read and written in /data, as the user who calls; nothing needs the network
+# but the page of `studio`, which answers on this computer alone.
 FROM python:3.13-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
