@@ -35,6 +35,7 @@ autodoc_member_order = "bysource"
 
 html_theme = "furo"
 html_title = f"Kagemusha {release}"
+smartquotes = False  # two dashes stay two dashes
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -56,8 +57,9 @@ def outside(page: Path, target: str) -> str:
 
 
 def below(page: Path, text: str) -> str:
-    """A hidden table of contents of the pages that an index links to, in the order in which it names them."""
-    found = [t.removesuffix(".md") for t in LINK.findall(text) if t.endswith(".md") and not t.startswith("../../")]
+    """A hidden table of contents of the pages that an index lists, in the order in which it names them."""
+    listed = "\n".join(line for line in text.splitlines() if line.startswith(("- ", "| [")))
+    found = [t.removesuffix(".md") for t in LINK.findall(listed) if t.endswith(".md") and not t.startswith("../../")]
     pages = [t for t in dict.fromkeys(found) if (page.parent / f"{t}.md").resolve().is_relative_to(DOCS)]
     return "\n".join(["", "", "```{toctree}", ":hidden:", "", *pages, "```", ""])
 
