@@ -23,7 +23,9 @@ from kagemusha.schema import Category, Schema
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.kage import Kage
-from kagemusha.synthesizers.kage.instalments import topped_up
+from kagemusha.synthesizers.kage.choice import topped_up
+from kagemusha.synthesizers.kage.grouping import ordered_codes, trees_of
+from kagemusha.synthesizers.kage.rounds import Run
 
 from .people import SCHEMA, oracle, settings, table
 
@@ -61,6 +63,22 @@ def test_no_question_reads_records(monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     assert asked
     assert not any(isinstance(query, ReadsRecords) for query in asked)
+
+
+def test_columns_are_estimated_as_kage_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what the schema says about their codes: an order, or a tree."""
+    seen = []
+    plain = Run.fit_model
+
+    def watched(self: Run, **options: bool) -> None:
+        seen.append(self.known.columns)
+        plain(self, **options)
+
+    monkeypatch.setattr(Run, "fit_model", watched)
+    run()
+    ordered = ordered_codes(SCHEMA, SCHEMA.domain)
+    assert len(seen) > 2
+    assert all(columns.ordered == ordered and columns.trees == trees_of(SCHEMA) for columns in seen)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])

@@ -12,8 +12,9 @@ import pytest
 
 from kagemusha.annotation.desk import SimulatedDesk
 from kagemusha.annotation.judges import ForestTrainer
+from kagemusha.annotation.loop import _Run
 from kagemusha.annotation.project import run_rounds
-from kagemusha.annotation.store import Store
+from kagemusha.annotation.store import UNKNOWN, Store
 from kagemusha.annotation.store_desk import wilson
 from kagemusha.certificate.sensitivities import wrong_sensitivities
 from kagemusha.errors import UsageError
@@ -253,6 +254,55 @@ def test_impossible_settings_are_named(field: str, value: object) -> None:
 def test_only_aim_anneals() -> None:
     with pytest.raises(UsageError, match="privacy must be fixed with loop kage"):
         settings(loop="kage", privacy="annealed")
+
+
+@pytest.mark.parametrize("candidates", [1, 2, 5])
+def test_each_round_looks_at_so_many_doubles_per_label(candidates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every arm and round the same: with many candidates early rounds would ask about the oddest doubles alone."""
+    seen: list[tuple[int, int]] = []
+    order = _Run._order
+
+    def watched(self: _Run, judge: Any, vectors: Any, how: str) -> Any:
+        seen.append((len(vectors), len(self.desk._answered)))  # type: ignore[attr-defined]
+        return order(self, judge, vectors, how)
+
+    monkeypatch.setattr(_Run, "_order", watched)
+    run(SimulatedDesk(oracle), candidates=candidates, batch=100, first=8, labels=30, rounds=3)
+    assert [looked for looked, _ in seen] == [candidates * quota for quota in (8, 5, 10, 7)]
+
+
+def test_labelled_records_may_be_there_from_the_beginning() -> None:
+    drawn = np.zeros((6, 3), dtype=np.int64)
+    given = [(record, label, False) for label, record in enumerate(drawn[:2])]
+    desk = SimulatedDesk(oracle, given=[*given])
+    run(desk, first=0, labels=10)
+    assert len(desk.answers()) == 12
+    assert desk.answers().labels[:2].tolist() == [0, 1]
+
+
+def test_doubles_that_nobody_can_label_are_replaced(tmp_path: Path) -> None:
+    """Ten people in a row say "cannot tell": the queue has others to ask about."""
+    made, store = project(tmp_path, labels=6, first=6, rounds=1, candidates=1, ahead=25)
+    asked: list[int] = []
+    done = threading.Event()
+
+    def people() -> None:
+        while not done.is_set() and not store.enough():
+            task = store.next("ann")
+            if task is None:
+                time.sleep(0.02)
+                continue
+            asked.append(task.id)
+            store.label_and_next(task.id, "ann", UNKNOWN if len(asked) <= 10 else "0", f"key-{len(asked)}")
+
+    worker = threading.Thread(target=people, daemon=True)
+    worker.start()
+    path = tmp_path / "people.parquet"
+    write_table(table(), path)
+    run_rounds(made, store, path, SCHEMA, ledger=tmp_path / "ledger.db")
+    done.set()
+    worker.join()
+    assert len(set(asked)) == 16
 
 
 def test_intervals_are_wilsons() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from little import Drawn, little
 
 from kagemusha.attacks.features import Space
-from kagemusha.attacks.game import Game
+from kagemusha.attacks.game import Game, Rules
 from kagemusha.attacks.inference.classifier import LEARNERS, SETS, TableFeatures
 from kagemusha.attacks.inference.distance import LogDensity, MeanDistance
 from kagemusha.attacks.inference.moments import MomentDistances, Moments, MvlOrig, MvlSyn, best_lambda
@@ -15,7 +17,7 @@ from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT, References, Sc
 from kagemusha.attacks.inference.queries import Matches
 from kagemusha.attacks.inference.registry import NAMES, inference
 from kagemusha.attacks.inference.tells import Unknown
-from kagemusha.attacks.table import PlayedDoubles
+from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.attacks.targets import Target, choose
 from kagemusha.attacks.threat import BLIND, Threat
 from kagemusha.errors import UsageError
@@ -156,3 +158,53 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(UsageError, match="neighbour"):
         inference("guess")
     assert {f"{one}-{kind}" for one in LEARNERS for kind in SETS} <= set(NAMES)
+
+
+def test_the_best_lambda_of_mvl_syn_is_chosen_on_references_alone() -> None:
+    """Means tell the worlds apart, covariances mislead: with λ = ½ every answer is wrong, with the chosen one right."""
+    rng = np.random.default_rng(0)
+    numbers = np.zeros((40, 2, 2))  # one column: its mean and its variance
+    numbers[:, WITHOUT, 0], numbers[:, INSIDE, 0] = 0.0, 1.0
+    numbers[:, :, 0] += rng.normal(0, 0.05, (40, 2))
+    numbers[:, :, 1] = 500 * rng.normal(0, 1, (40, 2))
+    played, made = numbers[:20, :, None], References(numbers[20:])
+    best = inference("mvl-syn-best").scores(played, made, rng)
+    plain = inference("mvl-syn").scores(played, made, rng)
+
+    def right(scores: np.ndarray) -> float:
+        return float(((scores[:, INSIDE] > 0).mean() + (scores[:, WITHOUT] <= 0).mean()) / 2)
+
+    assert right(best) > 0.95
+    assert right(plain) < 0.8
+
+
+def test_shadow_runs_find_a_copied_outlier_when_there_are_enough(scene: Scene) -> None:
+    """Power: a synthesizer that copies its farthest row is found out by an attack that learned on other records."""
+    table = little(300)
+    target = choose("selective", table, rng=np.random.default_rng(0))
+    rules = Rules(trainings=40, strangers=120)
+    game = Game(table, target, Drawn(copied=True), inference("shadow"), space=Space("onehot"), rules=rules)
+    numbers = {run.name: game.play(run) for run in game.runs()}
+    (scores,) = game.judge(numbers).scores.values()
+    right = ((scores[:, INSIDE] > 0).mean() + (scores[:, WITHOUT] <= 0).mean()) / 2
+    assert right > 0.9
+
+
+def test_strangers_are_not_in_the_half_they_are_added_to() -> None:
+    table = little(60)
+    codes = np.column_stack([table.codes[:, :2], np.arange(60) % 10, np.arange(60) // 10])
+    unlike = GameTable(table.schema, codes.astype(np.int32))
+    seen: list[bool] = []
+
+    class Watching(Drawn):
+        def fit(self, world: World, *, rng: np.random.Generator) -> Any:
+            seen.append(any(bool((world.codes[:-1] == row).all(axis=1).any()) for row in world.plus))
+            return super().fit(world, rng=rng)
+
+    target = choose("random", unlike, rng=np.random.default_rng(0))
+    game = Game(unlike, target, Watching(), inference("shadow"), rules=Rules(strangers=20))
+    for run in game.runs():
+        if run.role == "stranger" and run.world == "inside":
+            game.play(run)
+    assert len(seen) == 20
+    assert not any(seen)

@@ -62,7 +62,8 @@ def test_every_kind_of_certificate_can_be_said(folder: Path) -> None:
     person = replace(one, promised=replace(one.promised, rows=3), unit_column="患者")
     known = replace(person, unit_column=None)
     foreign = replace(one, package="theirs 1.0")
-    for kind in (one, person, known, foreign, replace(one, simulated=True)):
+    tables = replace(one, parameters={"tables": {"患者": 1, "受診": 840}})
+    for kind in (one, person, known, foreign, tables, replace(one, simulated=True)):
         page = translated(kind.with_assumptions(["a word of the publisher's own"]), "ja")
         assert "a word of the publisher&#39;s own" in page
         rest = page.split("</h2>\n<ul>")[1].split("</ul>")[0]

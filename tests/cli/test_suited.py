@@ -33,6 +33,9 @@ def test_the_schema_decides(schema: Schema, method: str, why: str) -> None:
     found = suited(schema)
     assert found.method == method
     assert why in found.why
+    if method == "nigao" and "pixels" not in found.why:
+        assert "--method kage" in found.why, "what is given up, and how to have it"
+    assert ("fewer than 24" in found.why) == (method == "kage" and "24 of 54" not in found.why)
 
 
 def test_plan_and_synth_agree_and_a_named_method_wins(run: Run, tmp_path: Path) -> None:

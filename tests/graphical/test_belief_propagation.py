@@ -94,3 +94,12 @@ def test_pack_and_unpack_are_inverse():
 def test_a_clique_outside_the_tree_is_refused():
     with pytest.raises(ValueError, match="not inside"):
         BeliefPropagation(junction_tree(DOMAIN, [("a", "b")]), [("a", "d")])
+
+
+def test_parts_of_the_kernel_exist_once():
+    """A part that is compiled by itself as well as within `run` has other digits there: the first process differs."""
+    from kagemusha.graphical import kernels
+
+    parts = [kernels._exp, kernels._log_sum_exp, kernels._walk]
+    assert all(part.targetoptions["inline"] == "always" for part in parts)
+    assert kernels.run.targetoptions["fastmath"]

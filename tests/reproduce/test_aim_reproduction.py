@@ -6,7 +6,6 @@ On small constructed tables it runs whole, goes on where it was, and its claims 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,20 +15,17 @@ import pytest
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce import aim, aim_runs
 from kagemusha.reproduce.aim_claims import (
-    FAILS,
-    HOLDS,
-    OPEN,
     ClaimCell,
-    alike,
-    better,
     contradictions,
     error_claims,
     information_claims,
     step_claims,
 )
-from kagemusha.reproduce.aim_page import FIGURES, PAGE, RUNS, STEPS, Report
-from kagemusha.reproduce.aim_runs import ARMS, PAPER, Result, all_runs, jobs, read_runs, settings_of
+from kagemusha.reproduce.aim_page import FIGURES, RUNS, STEPS, Report
+from kagemusha.reproduce.aim_runs import ARMS, Result, all_runs, jobs, read_runs, settings_of
 from kagemusha.reproduce.aim_steps import BudgetCurve, ChosenStep, Steps
+from kagemusha.reproduce.claims import FAILS, HOLDS, OPEN
+from kagemusha.reproduce.pages import PAGE
 from kagemusha.reproduce.paper_tables import PaperTable
 from kagemusha.schema import Category, Schema
 
@@ -64,7 +60,7 @@ def test_everything_is_written_and_a_second_run_takes_what_is_there(
     monkeypatch.setattr(aim, "inside", None)
     again = aim.reproduce(tmp_path, quick=True)
     assert again.results == report.results
-    assert (tmp_path / PAGE).read_text() == text == Report.read(tmp_path).markdown()
+    assert (tmp_path / PAGE).read_text() == text == Report.read(tmp_path).write(tmp_path)
     assert (tmp_path / FIGURES[0]).read_bytes() == drawn
 
 
@@ -73,9 +69,8 @@ def test_runs_of_other_code_or_other_choices_are_made_again(tmp_path: Path, monk
 
     def run_one(table: PaperTable, source: object, arm: object, epsilon: float, seed: int, *, learners) -> Result:  # type: ignore[no-untyped-def]
         made.append(arm.name)  # type: ignore[attr-defined]
-        return replace(
-            result(arm.name, 0.1, seed=seed), settings=settings_of(arm, learners), code=aim_runs.code_digest()
-        )  # type: ignore[arg-type,attr-defined]
+        code = aim_runs.code_digests()[arm.method]  # type: ignore[attr-defined]
+        return replace(result(arm.name, 0.1, seed=seed), settings=settings_of(arm, learners), code=code)  # type: ignore[arg-type,attr-defined]
 
     monkeypatch.setattr(aim_runs, "run_one", run_one)
     tables = {"adult": {kind: small("adult", domain=kind) for kind in ("seen", "table 1")}}
@@ -87,8 +82,8 @@ def test_runs_of_other_code_or_other_choices_are_made_again(tmp_path: Path, monk
 
     assert run() == len(ARMS)
     assert run() == 0
-    assert run(("tree",)) == len(PAPER), "arms that learners score"
-    monkeypatch.setattr(aim_runs, "code_digest", lambda: "another")
+    assert run(("tree",)) == sum(arm.learners for arm in ARMS), "arms that learners score"
+    monkeypatch.setattr(aim_runs, "code_digests", lambda: dict.fromkeys(aim_runs.PLACES, "another"))
     assert run(("tree",)) == len(ARMS)
     (tmp_path / RUNS).write_text((tmp_path / RUNS).read_text()[:-40])
     assert run(("tree",)) == 1, "a line that a crash cut off"
@@ -104,7 +99,7 @@ GOOD = {"aim-k2": 0.03, "aim-k3": 0.035, "aim-noinit": 0.03, "aim-lap": 0.06, "b
 def verdicts(**changed: float) -> dict[str, str]:
     errors = {**GOOD, **{name.replace("_", "-"): value for name, value in changed.items()}}
     runs = [result(m, e + 0.0005 * (seed % 3), seed=seed) for m, e in errors.items() for seed in range(6)]
-    return {claim.text: claim.verdict for claim in error_claims("adult", runs)}
+    return {claim.text.partition(" by more")[0]: claim.verdict for claim in error_claims("adult", runs)}
 
 
 def test_claims_on_errors_hold_and_fail_one_by_one() -> None:
@@ -116,10 +111,7 @@ def test_claims_on_errors_hold_and_fail_one_by_one() -> None:
     assert verdicts(aim_lap=0.03)["2-way error: aim-lap is the worst AIM: aim-k3 is better"] == FAILS
 
 
-def test_verdicts_are_those_of_two_standard_errors() -> None:
-    assert [better(m, 1.0) for m in (2.1, 1.9, -1.9, -2.1)] == [HOLDS, OPEN, OPEN, FAILS]
-    assert [alike(m, 1.0) for m in (1.9, -2.1)] == [HOLDS, FAILS]
-    assert better(5.0, math.nan) == alike(0.0, math.nan) == OPEN
+def test_cells_of_the_tables_agree_or_not() -> None:
     cell = ClaimCell("adult", "tree", "aim-k2", (0.8190, 0.0003), 30, 0.8200, 0.0001)
     assert cell.verdict == "higher"
     assert replace(cell, mean=0.8191).verdict == "agrees"
@@ -149,7 +141,7 @@ def test_claims_on_information_and_steps_hold_and_fail() -> None:
         (("a", "b", "c"),),
         {"x": near},
         {"x": [2, 2]},
-        [[(0, 1.0, 1.0, 1.0), (1, 0.1 * s, 1.0, 1.0), (2, 0.1, 1.0, 1.0)] for s in (1, 2)],
+        [[(0, 1.0, 1.0, 1.0), (1, 0.1 * s, 1.0, 1.0), (2, 0.1, 1.0, 1.0)] for s in (1.0, 1.1, 1.2, 1.1)],
         1,
         [ChosenStep([("a", "b"), p], 0.1 + e, 0.2) for p, e in ((("a", "c"), 0.0), (("a", "b"), 0.001))],
         "0",
@@ -162,6 +154,6 @@ def test_claims_on_information_and_steps_hold_and_fail() -> None:
         choices=[replace(c, other_error=0.05) for c in good.choices[:1] * 2],
     )
     assert [c.verdict for c in step_claims(replace(good, names=("a", "b", "c", "d")))] == [HOLDS] * 5
-    assert [c.verdict for c in step_claims(bad)][:2] == [FAILS, FAILS]
+    assert [c.verdict for c in step_claims(bad)][:2] == [FAILS, OPEN]
     assert Steps.from_json(good.to_json()) == good
     assert json.loads(good.to_json())["paces"] == asdict(good)["paces"]

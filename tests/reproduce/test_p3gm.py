@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from kagemusha.reproduce.p3gm import Report
+from kagemusha.reproduce.p3gm import codes, stored_runs, write_runs
 from kagemusha.reproduce.p3gm_accounting import PhasedSpending
 from kagemusha.reproduce.p3gm_data import DataSet
-from kagemusha.reproduce.p3gm_runs import Result, Settings, coarse, fine, run_one
+from kagemusha.reproduce.p3gm_page import Report
+from kagemusha.reproduce.p3gm_runs import Result, Settings, coarse, fine, path_of, run_one, stored
 from kagemusha.schema import Category, Real, Schema
 
 SCHEMA = Schema(
@@ -17,7 +22,7 @@ SCHEMA = Schema(
         Category("y", categories=("0", "1"), out_of_domain="clip"),
     ]
 )
-SETTINGS = Settings("quick", rows=400, data=("esr",), methods=("p3gm", "dp-vae"))
+SETTINGS = Settings("quick", {"esr": 4}, rows=400, methods=("p3gm", "dp-vae"), pictures=())
 
 
 def table(rows: int = 900) -> DataSet:
@@ -53,11 +58,46 @@ def test_coarse_codes_come_back_near_where_they_were() -> None:
     assert (back[:, 4] == data.train[:, 4]).all()
 
 
-def test_the_page_says_what_holds_and_what_does_not() -> None:
-    results = [
-        Result("esr", "p3gm", 0, 0, {"AUROC": 0.7, "AUPRC": 0.5}, 2.0),
-        Result("esr", "dp-vae", 0, 0, {"AUROC": 0.8, "AUPRC": 0.5}, 1.0),
-    ]
-    page = Report(results, SETTINGS, "").markdown()
-    assert "| esr: P3GM above dp-vae (AUROC) | 0.7000 against 0.8000 | **does not hold** |" in page
-    assert "0.8243 / 0.7559" in page
+def results(lift: float, *, folds: int = 4, code: str = "") -> list[Result]:
+    """The paper's model above dp-gm by `lift`, fold by fold."""
+    found = []
+    for fold in range(folds):
+        for method, level in {"p3gm-joint": 0.7 + lift, "dp-gm": 0.7, "real": 0.9}.items():
+            score = level + 0.05 * fold + 0.001 * (fold % 2) * (method == "dp-gm")
+            found.append(Result("esr", method, fold, 0, {"AUROC": score, "AUPRC": 0.5}, 2.0, code=code))
+    return found
+
+
+@pytest.mark.parametrize(("lift", "verdict"), [(0.02, "holds"), (-0.02, "does not hold"), (0.0005, "cannot tell")])
+def test_the_page_says_what_holds_and_what_does_not(lift: float, verdict: str, tmp_path: Path) -> None:
+    report = Report(results(lift), {}, SETTINGS)
+    found = {claim.text: claim.verdict for claim in report.claims(["esr"])}
+    assert found["esr: P3GM is better than DP-GM"] == verdict
+    assert found["esr: P3GM is better than PrivBayes"] == "cannot tell", "it was not run"
+    assert "P3GM's doubles are more diverse than DP-GM's" in found
+    page = report.write(tmp_path, codes())
+    assert "| p3gm-joint | 0.8243 / 0.7559 |" in page, "the paper's numbers stand beside the paper's model"
+    assert "Older than its code" in page
+
+
+def test_one_run_tells_nothing() -> None:
+    claims = Report(results(0.2, folds=1), {}, SETTINGS).claims(["esr"])
+    assert {c.verdict for c in claims} == {"cannot tell"}
+
+
+def test_the_claim_on_accounting_is_judged_point_by_point() -> None:
+    points = {"Rényi, the paper's terms": [(1.0, 0.5), (2.0, 0.9)], "zCDP + Rényi apart": [(1.0, 0.6), (2.0, 0.8)]}
+    claims = {c.where: c for c in Report([], {"figure-5": {"ε_p = 0.1": points}}, SETTINGS).claims([])}
+    assert claims["Figure 5"].verdict == "does not hold"
+    assert "noise 2: 0.900 against 0.800" in claims["Figure 5"].found
+
+
+def test_stored_runs_come_back_and_belong_to_their_code(tmp_path: Path) -> None:
+    write_runs(results(0.1), tmp_path)
+    assert stored_runs(tmp_path) == [replace(r, pictures=[]) for r in results(0.1)]
+    made = Result("esr", "real", 0, 0, {"AUROC": 0.5}, 0.0, code="1")
+    path = path_of(tmp_path, "esr", "real", 0, 0)
+    path.write_text(json.dumps({"choices": "x", **asdict(made)}))
+    assert stored(path, "x", "1") is not None
+    assert stored(path, "x", "2") is None
+    assert stored(path, "y", "1") is None

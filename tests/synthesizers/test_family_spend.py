@@ -14,8 +14,8 @@ from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.privacy.filter import UNIT
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers import adaptive, mst
-from kagemusha.synthesizers.kage import kage
-from kagemusha.synthesizers.kage import state as gathered
+from kagemusha.synthesizers.kage import measurements as gathered
+from kagemusha.synthesizers.kage import rounds
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import create
 
@@ -89,7 +89,7 @@ def test_random_configurations_stay_within_their_budget() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_kage_stays_within_its_budget_if_it_always_looks_at_triples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kage, "PRECISE", np.inf)
+    monkeypatch.setattr(rounds, "PRECISE", np.inf)
     _try(60, 2, members=("kage",))
 
 

@@ -14,8 +14,10 @@ from kagemusha.marginals import Marginal, nearest_counts
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.choice import TRUST, Pairs, choose, shrunk
-from kagemusha.synthesizers.kage.grouping import merge_neighbours, merge_rare
+from kagemusha.synthesizers.kage.beliefs import shrink_to_mean
+from kagemusha.synthesizers.kage.choice import Candidates, choose
+from kagemusha.synthesizers.kage.constants import MARGIN, ORDERED, TRUST
+from kagemusha.synthesizers.kage.grouping import merge, merge_neighbours, merge_rare
 from kagemusha.synthesizers.registry import create
 
 
@@ -71,10 +73,9 @@ def test_rare_codes_share_the_last_group() -> None:
     assert merge_rare(np.array([9.0, 1, 8, 2]), 5.0).tolist() == [0, 2, 1, 2]
     assert merge_rare(np.array([9.0, 1, 8]), 5.0).tolist() == [0, 1, 2], "one rare code has nobody to join"
     assert merge_rare(np.array([1.0, 1, 2]), 5.0).tolist() == [0, 0, 0]
-    assert merge_rare(np.array([7.0, 7, 7, 7]), 5.0, most=3).tolist() == [0, 1, 2, 2], (
-        "equals are distinguished by place"
-    )
-    assert merge_rare(np.array([1.0, 9, 7]), 5.0, most=1).tolist() == [0, 0, 0]
+    rare = merge(np.array([7.0, 7, 7, 7]), 5.0, 0, most=3)
+    assert rare.tolist() == [0, 1, 2, 2], "equals are distinguished by place"
+    assert merge(np.array([1.0, 9, 7]), 5.0, 0, most=1).tolist() == [0, 0, 0]
 
 
 def test_the_simplex_projection_is_the_nearest_table() -> None:
@@ -97,43 +98,79 @@ def test_lbfgs_finds_the_minimum_of_a_badly_scaled_bowl() -> None:
     np.testing.assert_allclose(lbfgs(bowl, np.zeros(6), max_calls=500, progress=1e-15), centre, atol=1e-7)
 
 
-def believed(strength: list[float], *, scale: float = 1000.0, noise: float = 10.0) -> Pairs:
+PAIRS = [("a", "b"), ("b", "c"), ("a", "c")]
+
+
+def believed(strength: list[float], *, scale: float = 1000.0, noise: float = 10.0, **more: object) -> Candidates:
     """Three columns, each pair of which has this strength; columns are known well."""
     ones = np.ones(len(strength))
-    return Pairs(
-        [("a", "b"), ("b", "c"), ("a", "c")][: len(strength)],
-        scale * np.array(strength),
-        np.array(strength),
-        weights=ones,
-        columns=0 * ones,
-        alone=1.0,
-        importance=ones,
-        noise=noise,
-        before=0.5,
-        floor=0 * ones,
-        rest=0 * ones,
-    )
+    given = {
+        "cliques": PAIRS[: len(strength)],
+        "signal": scale * np.array(strength),
+        "unknown": scale * np.array(strength),
+        "strength": np.array(strength),
+        "weights": ones,
+        "columns": 0 * ones,
+        "importance": ones,
+        "floor": 0 * ones,
+        "rest": 0 * ones,
+        "noise": noise,
+        "before": 0.5,
+        "alone": 1.0,
+    }
+    return Candidates(**{**given, **more})  # type: ignore[arg-type]
 
 
 def test_worthless_pairs_are_left_out_and_strong_ones_taken() -> None:
     choice = choose(believed([0.8, 0.8, 0.01]), lambda _: lambda _: True, [100])
-    assert set(choice.pairs) == {0, 1}
+    assert set(choice.taken) == {0, 1}
     assert sum(choice.shares) + choice.columns == pytest.approx(1)
     nothing = choose(believed([0.8, 0.8, 0.01], scale=1.0, noise=1e9), lambda _: lambda _: True, [100])
-    assert nothing.pairs == ()
+    assert nothing.taken == ()
     assert nothing.columns == 1.0
 
 
-def test_a_pair_without_room_is_measured_only_beyond_the_model() -> None:
+def test_a_pair_without_room_is_measured_only_where_that_takes_off_the_margin() -> None:
     def room(limit: int):
         return lambda pair: limit > 100 or pair == ("a", "b")
 
     pairs = believed([0.3, 0.3, 0.3])
-    assert choose(pairs, room, [100]).pairs == (0,)
-    assert set(choose(pairs, room, [100], beyond=True).pairs) == {0, 1, 2}
+    within = choose(pairs, room, [100], outside=0.0)
+    assert within.taken == (0,)
+    assert within.inside
+    beyond = choose(pairs, room, [100])
+    assert set(beyond.taken) == {0, 1, 2}
+    assert not beyond.inside
+    assert beyond.predicted < (1 - MARGIN) * within.predicted
+    known = believed([0.3, 0.3, 0.3], alone=20 * within.predicted)
+    assert choose(known, room, [100]).inside, "what columns lose is larger"
     larger = choose(pairs, room, [100, 400])
-    assert set(larger.pairs) == {0, 1, 2}, "a larger model takes most of the error off"
+    assert set(larger.taken) == {0, 1, 2}, "a larger model takes most of the error off"
     assert larger.cells == 400
+    assert larger.inside
+
+
+def test_a_larger_model_must_be_worth_it() -> None:
+    def room(limit: int):
+        return lambda pair: limit > 100 or pair != ("a", "c")
+
+    assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=0.0).cells == 400
+    assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=0.0).cells == 100, "less than WORTH"
+
+
+def test_rows_are_not_traded_towards_triples() -> None:
+    both = believed([0.3, 0.0], cliques=[("a", "b"), ("a", "b", "c")], unknown=np.array([300.0, 300.0]))
+    assert set(choose(both, lambda _: lambda clique: True, [100]).taken) == {0, 1}
+    assert choose(both, lambda _: lambda clique: len(clique) == 2, [100]).taken == (0,)
+
+
+def test_what_was_measured_stays_and_what_it_leaves_unknown_is_not_discounted_again() -> None:
+    pairs = believed([0.8, 0.8, 0.5], unknown=np.array([0.0, 0.0, 400.0]), noise=1.0)
+    choice = choose(pairs, lambda _: lambda _: True, [100], start=[0, 1])
+    assert choice.taken == (0, 1, 2), "what the model of both says of the third is in `unknown` already"
+    strong = believed([0.9, 0.9, 0.5], noise=100.0)
+    first = choose(strong, lambda _: lambda _: True, [100], trust=1.0)
+    assert set(first.taken) == {0, 1}, "a path is trusted in full until a model says more"
 
 
 def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
@@ -146,10 +183,10 @@ def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
     found = min(
         pairs.predicted(taken, left, share)
         for taken, left in (
-            ([], pairs.errors),
-            ([0], pairs.errors * [0, 1, 1]),
-            ([0, 1], pairs.errors * [0, 0, 1 - TRUST]),
-            ([0, 1, 2], 0 * pairs.errors),
+            ([], pairs.signal),
+            ([0], pairs.signal * [0, 1, 1]),
+            ([0, 1], pairs.signal * [0, 0, 1 - TRUST]),
+            ([0, 1, 2], 0 * pairs.signal),
         )
         for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
         if taken or share == 1.0
@@ -168,26 +205,26 @@ def test_neighbours_share_a_group_and_spikes_stay_alone() -> None:
     for _ in range(300):
         n = int(rng.integers(1, 30))
         counts = rng.exponential(1, n) * rng.choice([0, 1, 10], n)
-        ordinary, most = int(rng.integers(0, n + 1)), rng.choice([None, 1, 2, 5])
-        group = merge_neighbours(counts, float(rng.choice([0, 0.1, 1, 10, 100])), ordinary, most=most)
+        ordered, most = int(rng.integers(0, n + 1)), rng.choice([None, 1, 2, 5])
+        group = merge(counts, float(rng.choice([0, 0.1, 1, 10, 100])), ordered, most=most)
         assert sorted(set(group.tolist())) == list(range(group.max() + 1))
         assert len(group) == n
-        if most is None:
-            assert set(np.diff(group[:ordinary]).tolist()) <= {0, 1}
-        else:
+        if most is None and ordered > 2:
+            assert set(np.diff(group[:ordered]).tolist()) <= {0, 1}
+        elif most is not None:
             assert group.max() < most
 
 
-def test_little_is_merged_where_no_code_stands_out() -> None:
-    even = np.full(100, 10.0)
-    assert merge_rare(even, 20.0).max() == 0
-    assert np.bincount(merge_rare(even, 20.0, share=0.1)).max() <= 10
+def test_neighbours_share_a_group_at_a_part_of_the_threshold() -> None:
+    counts = np.full(40, 10.0)
+    assert merge(counts, 20.0, 40).tolist() == merge_neighbours(counts, ORDERED * 20.0, 40).tolist()
+    assert merge(counts, 160.0, 40).max() + 1 == 10
 
 
 def test_scores_that_are_all_noise_shrink_to_their_mean() -> None:
     noisy = np.random.default_rng(0).normal(50, 10, 200)
-    assert shrunk(noisy, 10.0).std() < 4
-    assert shrunk(noisy, 0.1).std() > 9
+    assert shrink_to_mean(noisy, 10.0).std() < 4
+    assert shrink_to_mean(noisy, 0.1).std() > 9
 
 
 def test_merged_codes_come_back_in_proportion() -> None:

@@ -12,8 +12,10 @@ from kagemusha.graphical import MarkovField
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.choice import ChosenPairs, choose
-from kagemusha.synthesizers.kage.instalments import DOUBT, unexplained
+from kagemusha.synthesizers.kage import rounds
+from kagemusha.synthesizers.kage.beliefs import PairLook
+from kagemusha.synthesizers.kage.choice import Choice, choose
+from kagemusha.synthesizers.kage.constants import DOUBT, INSTALMENTS
 from kagemusha.synthesizers.registry import create
 
 DOMAIN = Domain(tuple("abcdef"), (5,) * 6)
@@ -33,7 +35,7 @@ def chain(rows: int, *, shortcut: bool) -> np.ndarray:
 def test_both_instalments_together_are_the_whole_budget() -> None:
     result = run(create("kage"), DOMAIN, chain(20_000, shortcut=True), Budget(0.4, 1e-9))
     measured = [m.query.clique for m in result.fitted.interactions if len(m.query.clique) == 2]
-    assert len(set(measured)) == len(measured), "a pair that was measured twice is told once"
+    assert len(set(measured)) == len(measured), "a pair that was measured twice is reported once"
     assert set(measured) >= {("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("a", "f")}
     asked = [event for event in result.spy.charged if event.what.startswith("interaction of")]
     assert len(asked) > len(measured), "some were measured in both"
@@ -59,21 +61,33 @@ def test_distances_that_the_model_implies_leave_nothing_to_know() -> None:
         for a, b in zip("abcd", "bcde", strict=True)
     }
     field = MarkovField.build(domain, 50_000, {("a",): np.log(counts(("a", "b")).sum(axis=1)), **edges})
-    measured = {pairs.index(edge): None for edge in edges}
+    others = np.array([pair not in edges for pair in pairs])
+
+    def unknown(sigma: float, base: np.ndarray) -> np.ndarray:
+        return PairLook(pairs, NoisyVector(scores, sigma), base, products, {}).unknown(field, others)
+
     nothing = np.zeros(len(pairs))
-    found = dict(
-        zip(pairs, unexplained(field, pairs, NoisyVector(scores, 50.0), products, nothing, measured), strict=True)
-    )
+    found = dict(zip(pairs, unknown(50.0, nothing), strict=True))
     true = {p: float(np.abs(t - f).sum()) for p, t, f in zip(pairs, tables, field.project_many(pairs), strict=True)}
     for a, b in combinations("abcde", 2):
-        assert found[a, b] < 1.5 * DOUBT * scores[pairs.index((a, b))] + 50, "told by the chain"
+        assert found[a, b] < 1.5 * DOUBT * scores[pairs.index((a, b))] + 50, "the chain says it"
     assert found["a", "f"] == pytest.approx(true["a", "f"], rel=0.3)
-    drowned = unexplained(field, pairs, NoisyVector(scores, 1e9), products, nothing, measured)
+    drowned = unknown(1e9, nothing)
     assert (drowned <= DOUBT * scores.max()).all(), "noise could explain every difference"
-    by_chance = unexplained(field, pairs, NoisyVector(scores, 50.0), products, scores, measured)
-    assert by_chance[pairs.index(("a", "f"))] < found["a", "f"], (
-        "what chance and noisy columns bring is not unknown dependence"
-    )
+    assert drowned[pairs.index(("a", "c"))] > 0.5 * DOUBT * scores[pairs.index(("a", "c"))], "but some doubt stays"
+    by_chance = unknown(50.0, scores)[pairs.index(("a", "f"))]
+    assert by_chance < found["a", "f"], "what chance and noisy columns bring is not unknown dependence"
+
+
+def test_what_groups_hide_is_the_same_distance_over_codes_and_over_groups() -> None:
+    """The model is independent within groups, as the product is: their distance is not larger over codes."""
+    rng = np.random.default_rng(0)
+    model = rng.dirichlet(np.ones(6)).reshape(3, 2)
+    product = np.outer(model.sum(axis=1), model.sum(axis=0))
+    group, within = np.array([0, 0, 1, 2, 2, 2]), rng.random(6)
+    within /= np.bincount(group, within)[group]
+    fine = (model[group] * within[:, None], product[group] * within[:, None])
+    assert np.abs(fine[0] - fine[1]).sum() == pytest.approx(np.abs(model - product).sum())
 
 
 def test_the_second_choice_keeps_the_room_that_the_first_model_needs() -> None:
@@ -84,14 +98,15 @@ def test_the_second_choice_keeps_the_room_that_the_first_model_needs() -> None:
     codes = np.clip((seen / seen.std(axis=0) * 2 + 5).astype(np.int64), 0, 9)
     cells = {}
 
-    def noted(pairs: object, tree: object, limits: object, **more: object) -> ChosenPairs:
+    def noted(pairs: object, tree: object, limits: object, **more: object) -> Choice:
         choice = choose(pairs, tree, limits, **more)  # type: ignore[arg-type]
         cells[len(cells)] = choice.cells
         return choice
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kagemusha.synthesizers.kage.kage.choose", noted)
+        patch.setattr(rounds, "choose", noted)
         result = run(create("kage"), Domain(tuple("abcdefghij"), (10,) * 10), codes, Budget(10.0, 1e-9))
-    assert len(cells) == 2
-    assert cells[1] >= cells[0] > 100_000
+    assert len(cells) == len(INSTALMENTS)
+    assert list(cells.values()) == sorted(cells.values())
+    assert cells[0] > 50_000
     assert result.fitted.generator.field.tree.cells > 100_000  # type: ignore[attr-defined]

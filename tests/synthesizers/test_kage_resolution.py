@@ -8,20 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kagemusha.privacy.budget import Budget
+from kagemusha.privacy.budget import Adjacency, Budget, PrivacyUnit
+from kagemusha.privacy.query_kinds import COUNTS
+from kagemusha.queries.interactions import Interaction
 from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema import Integer, Schema
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.kage.dependence import (
-    Dependence,
-    Levels,
-    dependence,
-    floor_of,
-    hidden,
-    hidden_by_both,
-    seen_half,
-)
-from kagemusha.synthesizers.kage.resolution import best_level
+from kagemusha.synthesizers.kage.beliefs import floor_of, signals
+from kagemusha.synthesizers.kage.constants import USUAL, WANTED
+from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, hidden, spread
 from kagemusha.synthesizers.registry import create
 
 
@@ -51,10 +46,16 @@ def test_fewer_groups_hide_more_and_the_finest_hide_nothing() -> None:
         share = hidden(sizes, half)
         assert share[0] == 0
         assert (np.diff(share) > 0).all()
-    one, two = levels(64), levels(50, seed=1)
-    for half in (1.0, 5.0, 40.0):
-        assert one.hidden_when_wide(half) == pytest.approx(hidden(one.sizes, half)[one.wide])
-        assert seen_half(one, two, float(hidden_by_both(one, two, half))) == pytest.approx(half, rel=0.05)
+    assert hidden(np.array([64.0, 1.0]), 3.0)[1] == 1, "one group says nothing"
+
+
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(Adjacency.REPLACE), PrivacyUnit(Adjacency.REPLACE, 3)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 7), (5, 3), (12, 12)])
+def test_the_noise_of_a_level_is_that_of_its_query(shape: tuple[int, int], unit: PrivacyUnit) -> None:
+    """For both adjacencies: under replace a pair of binary columns has √2 times the noise of add-remove."""
+    query = Interaction(("a", "b"), tuple(np.arange(n) for n in shape))
+    squared = unit.sensitivity(query.sensitivity).l2_squared / unit.sensitivity(COUNTS).l2_squared
+    assert spread(*map(np.array, shape), unit) == pytest.approx(squared**0.5)
 
 
 def test_chance_alone_is_not_called_dependence() -> None:
@@ -69,52 +70,47 @@ def test_chance_alone_is_not_called_dependence() -> None:
     scores = np.array([np.abs(t - p).sum() for t, p in zip(tables, products, strict=True)])
     floors = np.array([floor_of(p) for p in products])
     np.testing.assert_allclose(floors, scores, rtol=0.15)
-    pairs = [(f"a{i}", f"b{i}") for i in range(12)]
-    errors = dict.fromkeys((name for pair in pairs for name in pair), 0.0)
-    seen = dependence(pairs, products, NoisyVector(scores, 1.0), errors, 5000.0, {}, {}, 0.0, np.zeros(12, dtype=bool))
-    assert (seen.signal < 0.6 * scores).all()
-    np.testing.assert_allclose(seen.left_out, scores, rtol=0.2)
+    signal = signals(NoisyVector(scores, 1.0), floors, 5000.0, np.zeros(12, dtype=bool))
+    assert (signal < 0.6 * scores).all()
+    np.testing.assert_allclose(np.hypot(signal, floors), scores, rtol=0.2)
 
 
 def test_where_scores_say_nothing_something_is_believed_and_more_of_a_target() -> None:
-    products = [np.full((4, 4), 50.0)] * 6
-    pairs = [(f"a{i}", "b") for i in range(6)]
-    errors = dict.fromkeys((name for pair in pairs for name in pair), 0.0)
+    floors = np.full(6, floor_of(np.full((4, 4), 50.0)))
     named = np.arange(6) < 2
-    scores = np.full(6, floor_of(products[0]))
-    drowned = dependence(pairs, products, NoisyVector(scores, 1e6), errors, 800.0, {}, {}, 0.0, named)
-    assert 0 < drowned.signal[5] < drowned.signal[0]
-    clear = dependence(pairs, products, NoisyVector(scores, 1e-3), errors, 800.0, {}, {}, 0.0, named)
-    assert clear.signal.max() < 0.1 * drowned.signal[5], "what scores say counts where they are no noise"
+    drowned = signals(NoisyVector(floors, 1e6), floors, 800.0, named)
+    assert drowned[5] == pytest.approx(np.sqrt(USUAL * 800 * (USUAL * 800 + 2 * floors[0])), rel=0.01)
+    assert drowned[0] == pytest.approx(np.sqrt(WANTED * 800 * (WANTED * 800 + 2 * floors[0])), rel=0.01)
+    clear = signals(NoisyVector(floors, 1e-3), floors, 800.0, named)
+    assert clear.max() < 0.1 * drowned[5], "what scores say counts where they are no noise"
 
 
-def of(signal: float, half: float, floor: float = 0.0) -> Dependence:
-    strength = np.array([min(1.0, signal / 100_000)])
-    return Dependence(np.array([signal]), np.array([floor]), np.array([floor]), strength, np.array([half]))
+def best(one: Levels, two: Levels, signal: float, noise: float, *, strength: float = 0.3, floor: float = 0.0) -> Level:
+    return best_level(one, two, signal, floor, strength, sigma=noise, unit=PrivacyUnit())
 
 
 def test_more_noise_makes_wider_groups_and_a_rough_dependence_finer_ones() -> None:
     one, two = levels(64), levels(64, seed=1)
     total = float(one.counts[0].sum())
 
-    def cells(noise: float, half: float) -> float:
-        level = best_level(one, two, of(0.3 * total, half), 0, noise, total)
+    def cells(noise: float, strength: float) -> float:
+        level = best(one, two, 0.3 * total, noise, strength=strength)
         return float(one.sizes[level.places[0]] * two.sizes[level.places[1]])
 
-    by_noise = [cells(noise, 3.0) for noise in (0.01, 1.0, 10.0, 100.0, 1000.0)]
+    by_noise = [cells(noise, 0.3) for noise in (0.01, 1.0, 10.0, 100.0, 1000.0)]
     assert by_noise[0] == 64 * 64
     assert by_noise == sorted(by_noise, reverse=True)
     assert by_noise[-1] <= 16
-    by_roughness = [cells(30.0, half) for half in (0.5, 3.0, 20.0, 200.0)]
-    assert by_roughness == sorted(by_roughness)
+    by_strength = [cells(30.0, strength) for strength in (0.0, 0.5, 0.9, 1.0)]
+    assert by_strength == sorted(by_strength)
+    assert by_strength[0] < by_strength[-1], "few groups hide most of a strong dependence"
 
 
 def test_the_best_level_is_the_one_of_least_error() -> None:
     """Brute force: no level of its own is better than the pair of levels that was taken."""
     one, two = levels(30), levels(12, seed=1)
     total = float(one.counts[0].sum())
-    seen = of(0.2 * total, 4.0, 0.05 * total)
-    best = best_level(one, two, seen, 0, 25.0, total)
+    found = best(one, two, 0.2 * total, 25.0, floor=0.05 * total)
 
     def only(levels: Levels, place: int) -> Levels:
         # the finest level stays first: what is hidden is told beside it
@@ -123,8 +119,8 @@ def test_the_best_level_is_the_one_of_least_error() -> None:
 
     for a in range(len(one)):
         for b in range(len(two)):
-            other = best_level(only(one, a), only(two, b), seen, 0, 25.0, total)
-            assert np.hypot(best.rest, best.noise) <= np.hypot(other.rest, other.noise) + 1e-9
+            other = best(only(one, a), only(two, b), 0.2 * total, 25.0, floor=0.05 * total)
+            assert np.hypot(found.rest, found.noise) <= np.hypot(other.rest, other.noise) + 1e-9
 
 
 def test_wide_smooth_columns_are_measured_in_few_groups_and_rough_ones_in_many() -> None:

@@ -10,8 +10,8 @@ from kagemusha.errors import SchemaError
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Schema
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.kage.grouping import merge_by_tree, trees_of
-from kagemusha.synthesizers.kage.likely_counts import NoisyCounts, likely_counts
+from kagemusha.synthesizers.kage.columns import NoisyCounts, likely_counts
+from kagemusha.synthesizers.kage.grouping import merge, merge_by_tree, trees_of
 from kagemusha.synthesizers.registry import create
 
 CODES = tuple(f"{letter}{block}{last}" for letter in "AB" for block in range(3) for last in range(5))
@@ -30,7 +30,7 @@ def test_a_code_joins_the_smallest_group_that_stands_out():
     assert len(set(coarse[1:15])) == 1
     assert len(set(coarse[15:])) == 1
     assert coarse[1] != coarse[15]
-    assert int(merge_by_tree(counts, 1.0, TREE, most=4).max()) < 4
+    assert int(merge(counts, 1.0, 0, tree=TREE, most=4).max()) < 4
 
 
 def test_siblings_lend_each_other_what_noise_hides():

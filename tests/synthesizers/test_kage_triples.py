@@ -11,9 +11,10 @@ from family import run, table
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction, combined
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage import kage as kage_module
+from kagemusha.synthesizers.kage import rounds
+from kagemusha.synthesizers.kage.beliefs import MOST_TRIPLES, candidate_triples
+from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose
 from kagemusha.synthesizers.kage.interaction_fit import NoisyColumn, fit_interactions
-from kagemusha.synthesizers.kage.triple_choice import MOST, candidate_triples, choose_triples
 from kagemusha.synthesizers.registry import create
 
 DOMAIN = Domain(("a", "b", "c", "d"), (2, 2, 2, 3))
@@ -46,9 +47,20 @@ def test_what_only_a_triple_tells_is_found(made, monkeypatch) -> None:
     result = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9))
     assert ("a", "b", "c") in [m.query.clique for m in result.fitted.interactions]
     assert triple_error(result.fitted.generator, codes) < 0.02
-    monkeypatch.setattr(kage_module, "PRECISE", 0.0)
+    monkeypatch.setattr(rounds, "PRECISE", 0.0)
     pairs_only = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9)).fitted
     assert triple_error(pairs_only.generator, codes) > 0.9
+
+
+def test_a_named_target_does_not_switch_triples_off() -> None:
+    """Whether pairs are precise is about their errors, not about how much some of them count."""
+    codes = weakly_paired(40_000)
+    plain, named = (
+        run(create("kage", **options), DOMAIN, codes, Budget(1.0, 1e-9)).fitted
+        for options in ({}, {"target": "d", "emphasis": 50.0})
+    )
+    for fitted in (plain, named):
+        assert ("a", "b", "c") in [m.query.clique for m in fitted.interactions]
 
 
 def nothing_to_find(rows: int) -> np.ndarray:
@@ -107,32 +119,42 @@ def test_a_fit_to_exact_interactions_of_pairs_and_triples_is_the_table() -> None
     assert np.abs(pairs.field.project(domain.names) - counts).sum() > 0.1 * total, "three columns need the triple"
 
 
-def chosen(errors, *, noise=1.0, pair_noise=None, importance=(1, 1, 1, 1), add=lambda _: True, before=2.0):
-    triples = list(combinations("abcd", 3))
-    return choose_triples(
-        triples,
-        np.array(errors, dtype=float),
-        np.ones(4),
-        np.array(importance, dtype=float),
-        add,
-        columns=4,
+PAIRS, TRIPLES = list(combinations("abcd", 2)), list(combinations("abcd", 3))
+
+
+def chosen(errors: list[float], *, noise: float = 1.0, importance=(1, 1, 1, 1), add=lambda _: True) -> Choice:
+    """All pairs are measured; triples are this far from the model of them."""
+    unknown = np.array([*[0.0] * 6, *errors])
+    none, ones = np.zeros(10), np.ones(10)
+    candidates = Candidates(
+        [*PAIRS, *TRIPLES],
+        signal=unknown,
+        unknown=unknown,
+        strength=none,
+        weights=ones,
+        columns=none,
+        importance=np.array([1.0] * 6 + list(importance)),
+        floor=none,
+        rest=none,
         noise=noise,
-        pair_noise=pair_noise or {("a", "b"): 1.0},
-        before=before,
+        before=0.5,
+        alone=1.0,
     )
+    return choose(candidates, lambda _: add, [1000], start=range(6))
 
 
-def test_strong_triples_are_chosen_and_share_what_is_left() -> None:
+def test_strong_triples_are_chosen_and_share_what_is_left_with_pairs() -> None:
     choice = chosen([1000, 0, 800, 0])
-    assert set(choice.triples) == {0, 2}
-    assert sum(choice.shares) + choice.pairs == pytest.approx(1)
-    assert chosen([1000, 0, 800, 0], add=lambda t: t != ("a", "b", "c")).triples == (2,)
+    assert choice.taken == (*range(6), 6, 8)
+    assert sum(choice.shares) + choice.columns == pytest.approx(1)
+    assert min(choice.shares) > 0
+    assert chosen([1000, 0, 800, 0], add=lambda t: t != ("a", "b", "c")).taken == (*range(6), 8)
 
 
 def test_triples_that_count_more_get_more() -> None:
     choice = chosen([1000, 900, 0, 0], importance=(1, 4, 1, 1))
-    assert choice.triples == (1, 0)
-    assert choice.shares[0] > 2 * choice.shares[1]
+    assert choice.taken == (*range(6), 7, 6)
+    assert choice.shares[6] > 2 * choice.shares[7]
 
 
 @pytest.mark.parametrize("max_cells", [40, 100, 1000])
@@ -144,23 +166,35 @@ def test_triples_never_outgrow_the_model_limit(max_cells: int) -> None:
 
 
 def test_pairs_get_everything_where_triples_drown_in_noise() -> None:
-    choice = chosen([10, 5, 8, 3], noise=100.0, pair_noise=dict.fromkeys(combinations("abcd", 2), 50.0))
-    assert choice.triples == ()
-    assert choice.pairs == 1.0
+    assert chosen([10, 5, 8, 3], noise=100.0).taken == tuple(range(6))
 
 
-def test_error_that_noisy_pairs_explain_is_not_put_down_to_the_triple() -> None:
-    noisy_pairs = dict.fromkeys(combinations("abcd", 2), 100.0)
-    explained = 100 * 3**0.5
-    assert chosen([explained] * 4, noise=5.0, pair_noise=noisy_pairs).triples == ()
-    assert chosen([3 * explained] * 4, noise=5.0, pair_noise=noisy_pairs).triples != ()
+def noisy_chain(rows: int) -> np.ndarray:
+    """Pairs say everything, but what is measured of them is noisy."""
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, 2, rows)
+    b = np.where(rng.random(rows) < 0.7, a, 1 - a)
+    return np.stack([a, b, np.where(rng.random(rows) < 0.7, b, 1 - b), rng.integers(0, 3, rows)], 1)
+
+
+def test_error_that_noisy_pairs_explain_is_not_put_down_to_the_triple(monkeypatch) -> None:
+    monkeypatch.setattr(rounds, "PRECISE", np.inf)
+    found = [run(create("kage"), DOMAIN, noisy_chain(3000), Budget(0.3, 1e-9), seed=s).fitted for s in range(5)]
+    triples = sum(len(m.query.clique) == 3 for fitted in found for m in fitted.interactions)
+    assert triples <= 3, "of twenty"
 
 
 def test_too_many_triples_leave_those_with_the_strongest_pairs() -> None:
     domain = Domain(tuple(f"x{i:02}" for i in range(20)), (3,) * 20)
     strengths = {pair: float(pair == ("x18", "x19")) for pair in combinations(domain.names, 2)}
-    triples = candidate_triples(domain, strengths, 1 << 20)
-    assert len(triples) == MOST
+    triples = candidate_triples(domain, strengths)
+    assert len(triples) == MOST_TRIPLES
     assert all({"x18", "x19"} <= set(t) for t in triples[:18])
-    assert candidate_triples(Domain(("a", "b", "c"), (2, 1, 2)), {}, 1 << 20) == []
-    assert candidate_triples(Domain(("a", "b", "c"), (200, 200, 200)), {}, 1 << 20) == []
+    assert candidate_triples(Domain(("a", "b", "c"), (2, 1, 2)), {}) == []
+    assert candidate_triples(Domain(("a", "b", "c"), (200, 200, 200)), {}) == []
+
+
+def test_no_column_is_out_of_reach_because_it_comes_late() -> None:
+    domain = Domain(tuple(f"x{i:03}" for i in range(150)), (2,) * 150)
+    strengths = {("x147", "x148"): 5.0, ("x147", "x149"): 5.0, ("x148", "x149"): 5.0}
+    assert candidate_triples(domain, strengths)[0] == ("x147", "x148", "x149")

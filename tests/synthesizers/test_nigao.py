@@ -13,9 +13,12 @@ from kagemusha.models import load_model
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.record_sums import BESIDE, DIAGONAL
 from kagemusha.schema import Category, Real, Schema
+from kagemusha.sources import CodesSource
 from kagemusha.synthesizers import create, fit
+from kagemusha.synthesizers.nigao import nigao
 from kagemusha.synthesizers.nigao.estimates import left_out, means_share, most_directions, variances
 from kagemusha.synthesizers.nigao.lengths import _read
+from kagemusha.synthesizers.nigao.plain import is_small
 
 WIDTH = 30
 SCHEMA = Schema(
@@ -133,3 +136,57 @@ def test_what_clipping_cut_is_read_off_the_lengths() -> None:
     wanted = (lengths**2).mean() / (np.minimum(lengths, found.radius[0]) ** 2).mean()
     assert found.cut[0] == pytest.approx(wanted, rel=1e-6)
     assert _read(np.zeros((1, 64)), edges, 0.7).cut[0] == 1.0
+
+
+def small_table(rows: int, classes: int, width: int, seed: int = 0) -> tuple[Schema, np.ndarray]:
+    """Classes that differ in their means alone, few records in each."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(
+        [
+            *(Real(f"x{i}", lower=0.0, upper=16.0, bins=16) for i in range(width)),
+            Category("kind", categories=tuple(map(str, range(classes))), out_of_domain="clip"),
+        ]
+    )
+    kind = rng.integers(0, classes, rows)
+    middle = rng.uniform(3, 13, (classes, width))
+    values = np.clip(np.floor(middle[kind] + rng.normal(0, 2, (rows, width))), 0, 15)
+    return schema, np.column_stack([values, kind]).astype(np.int64)
+
+
+def nearest_class(schema: Schema, codes: np.ndarray, simulation: int = 0) -> float:
+    """How often a person is nearest to the mean of the doubles of their class."""
+    model = fit(create("nigao", target="kind"), CodesSource(schema, codes.T), Budget(1.0, 1e-5), simulation=simulation)
+    drawn = model.sample_codes(3000, rng=np.random.default_rng(0))
+    classes = range(codes[:, -1].max() + 1)
+    means = np.array(
+        [drawn[drawn[:, -1] == c, :-1].mean(axis=0) if (drawn[:, -1] == c).any() else -99 for c in classes]
+    )
+    apart = ((codes[:, None, :-1] - means) ** 2).sum(axis=2)
+    return float((apart.argmin(axis=1) == codes[:, -1]).mean())
+
+
+def test_with_few_records_class_means_get_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,200 records of 64 numbers in ten classes at ε = 1: with directions and covariances the means drown."""
+    schema, codes = small_table(1200, 10, 64)
+    found = nearest_class(schema, codes)
+    assert found > 0.8
+    monkeypatch.setattr(nigao, "is_small", lambda *_: False)
+    assert nearest_class(schema, codes) < found - 0.1
+
+
+def test_what_is_small_depends_on_records_classes_width_and_budget() -> None:
+    rho = 0.036  # about (1, 1e-5)
+    assert is_small(64, 10, 1_497, rho)
+    assert is_small(784, 10, 5_000, rho)
+    assert not is_small(784, 10, 60_000, rho)
+    assert not is_small(178, 2, 10_350, rho)
+    assert not is_small(64, 10, 1_497, 100 * rho)
+
+
+def test_spread_is_that_within_classes() -> None:
+    schema, codes = small_table(1200, 10, 64)
+    model = fit(create("nigao", target="kind"), CodesSource(schema, codes.T), Budget(4.0, 1e-5), simulation=0)
+    drawn = model.sample_codes(4000, rng=np.random.default_rng(0))
+    within = [codes[codes[:, -1] == c, :-1].std(axis=0).mean() for c in range(10)]
+    found = [drawn[drawn[:, -1] == c, :-1].std(axis=0).mean() for c in range(10)]
+    assert np.mean(found) == pytest.approx(np.mean(within), rel=0.25)

@@ -80,13 +80,14 @@ class SimulatedDesk:
     oracle: Oracle
     heard: Callable[[int, Answers], None] = lambda number, answers: None
     """Called after every batch of labels."""
+    given: list[tuple[IntArray, int, bool]] = field(default_factory=list)
+    """Records with their labels, and whether they are held out; some may be there from the beginning."""
     _pool: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     _answered: list[int] = field(default_factory=list)
     _queue: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _held: set[int] = field(default_factory=set)
     _quota: int = 0
     _number: int = 0
-    _given: list[tuple[IntArray, int, bool]] = field(default_factory=list)
 
     def begin(self, number: int, pool: IntArray, held: IntArray, quota: int) -> None:
         """Records held out are labelled first."""
@@ -117,7 +118,7 @@ class SimulatedDesk:
 
     def answers(self, *, held: bool = False) -> Answers:
         """All labels, of this and earlier rounds."""
-        return answers_of([(codes, label) for codes, label, kept in self._given if kept == held])
+        return answers_of([(codes, label) for codes, label, kept in self.given if kept == held])
 
     def remembered(self, name: str, make: Callable[[], list[int]]) -> list[int]:
         """An experiment is never started again in the middle."""
@@ -135,7 +136,7 @@ class SimulatedDesk:
         codes = self._pool[positions]
         for at, record, label in zip(positions.tolist(), codes, self.oracle(codes), strict=True):
             self._answered.append(at)
-            self._given.append((record, int(label), at in self._held))
+            self.given.append((record, int(label), at in self._held))
         self.heard(self._number, self.answers())
 
 

@@ -40,6 +40,9 @@ from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 STEP = 5
 """Labels that a round asks for more than the one before: T_k = 5k."""
 
+CANDIDATES = 2
+"""Doubles looked at per label, measured: more make the questions odder and the classifier worse."""
+
 FALLEN = 0.5
 """With adaptive labels a round ends when the best open record tells less than this part of what the first one did."""
 
@@ -53,8 +56,10 @@ class Annotated(Synthesizer):
     "between" (labels between private rounds) or "after" (all rounds first: plain active learning). `weights` says how
     records are weighed when a marginal is chosen: "standardised", "bare" (the paper's formula) or "none". `pace` of
     labels: "growing" (`step`·k in round k), "flat" or "adaptive"; what rounds leave over is asked of the last model.
-    `privacy`: "fixed" rounds or "annealed" like AIM's own. `batch` labels are asked for between two trainings of the
-    judge; `held` is the share of labels given to random doubles by which quality is judged.
+    `privacy`: "fixed" rounds or "annealed" like AIM's own. `candidates` doubles are looked at for every label of a
+    round: with many, only the oddest are asked about. `batch` labels are asked for between two trainings of the judge;
+    `held` is the share of labels given to random doubles by which quality is judged; `pool` doubles stand behind
+    standardised weights.
     """
 
     name: ClassVar[str] = "aim-bald"
@@ -76,13 +81,15 @@ class Annotated(Synthesizer):
     privacy: Literal["fixed", "annealed"] = "fixed"
     batch: int = 1
     ahead: int = 1
+    candidates: int = CANDIDATES
     pool: int = 2000
     held: float = 0.0
     judge: str = "network"
 
     def __post_init__(self) -> None:
         at_least(2, classes=self.classes, pool=self.pool)
-        at_least(1, rounds=self.rounds, labels=self.labels, first=self.first)
+        at_least(0, first=self.first)
+        at_least(1, rounds=self.rounds, labels=self.labels, candidates=self.candidates)
         at_least(1, batch=self.batch, ahead=self.ahead, step=self.step)
         if not 0 <= self.held < 1:
             raise UsageError(f"held must be at least 0 and less than 1, got {self.held}")
@@ -237,19 +244,23 @@ class _Run:
         if quota < 1:
             return
         # people are asked about doubles as a release would show them
-        drawn = Doubles(self.curator.schema, model).codes(max(self.settings.pool, 2 * quota), rng=self.rng)
+        wanted = self.settings.candidates * quota
+        # as many again, at least the queue's length, take the places of doubles that nobody can label
+        reserve = max(wanted, self.settings.ahead)
+        drawn = Doubles(self.curator.schema, model).codes(wanted + reserve, rng=self.rng)
         held = self.rng.permutation(len(drawn))[: round(self.settings.held * quota)]
         self.desk.begin(number if not last else number + 1, drawn, np.asarray(held), quota)
         vectors = self.vectors(list(self.desk.pool().T))
         had = self.desk.wait(0)
         start: int | None = None
         while had < quota and len(open_now := self.desk.open()):
+            looked_at, rest = np.split(open_now, [max(1, wanted - had)])
             judge = self.judge() if how != "random" else None
-            order, best = self._order(judge, vectors[open_now], how)
+            order, best = self._order(judge, vectors[looked_at], how)
             start = best if start is None else start
             if self.settings.pace == "adaptive" and not last and judge is not None and best < FALLEN * start:
                 break  # the rest of these labels is for later rounds
-            self.desk.ask(open_now[order])
+            self.desk.ask(np.concatenate([looked_at[order], rest[: max(0, self.settings.ahead - len(order))]]))
             before, had = had, self.desk.wait(min(self.settings.batch, quota - had))
             stage = f"round {number}" if number else "before the first round"
             self.progress(f"{stage}: {min(had, quota)} of {quota} labels", self._share(had))

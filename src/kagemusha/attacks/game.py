@@ -175,14 +175,13 @@ class Game:
     def _stranger(self, run: TrainingRun, fitting: np.random.Generator, drawing: np.random.Generator) -> Numbers:
         """A shadow run for another target, on half of the table: both sides of a number share half and target."""
         common = np.random.default_rng([self.seed, 3, run.number])
-        half = GameTable(
-            self.table.schema, self.table.codes[np.sort(common.permutation(self.table.rows)[: self.table.rows // 2])]
-        )
-        outlying = np.argsort(-_distances(self))[: max(1, self.table.rows // 100)]
-        row = int(common.choice(outlying) if run.number % 2 else common.integers(self.table.rows))
-        target = Target(
-            "stranger", (tuple(int(v) for v in self.table.codes[row]),), copies=self.table.schema.unit.max_rows
-        )
+        inside, outside = np.split(common.permutation(self.table.rows), [self.table.rows // 2])
+        half = GameTable(self.table.schema, self.table.codes[np.sort(inside)])
+        # a stranger whose row the half has already would teach that "with" looks like "without"
+        outlying = outside[np.argsort(-_distances(self)[outside], kind="stable")[: max(1, self.table.rows // 100)]]
+        row = int(common.choice(outlying if run.number % 2 else outside))
+        copies = self.table.schema.unit.max_rows
+        target = Target("stranger", (tuple(int(v) for v in self.table.codes[row]),), copies=copies)
         world = target.worlds(half)[INSIDE if run.world == "inside" else WITHOUT]
         doubles = self.maker.fit(world, rng=fitting).sample(half.rows, rng=drawing)
         found = {}

@@ -7,6 +7,7 @@ has to trust a translation that somebody sent. What people wrote themselves stay
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kagemusha.certificate import sentences
 from kagemusha.certificate.certificate import Certificate
@@ -19,7 +20,7 @@ from kagemusha.words.catalogue import LANGUAGES, Catalogue, catalogue
 EVERY_KIND = (
     *(*sentences.DECLARED, *sentences.DISCOVERED, *sentences.TRUST, *sentences.ROW, *sentences.PERSON),
     *(*sentences.KNOWN, *sentences.ALONE, *sentences.KNOWS, *sentences.FOREIGN, *sentences.GENERATED),
-    *sentences.FLOATING,
+    *(*sentences.FLOATING, *sentences.RELATED),
 )
 """Every sentence that a certificate of some kind must carry, with its placeholders."""
 
@@ -64,7 +65,10 @@ def unit_in_words(unit: PrivacyUnit, say: Catalogue) -> str:
 
 def assumptions(certificate: Certificate, say: Catalogue) -> Iterator[str]:
     """The sentences that every certificate of its kind carries, in the order in which they stand there."""
-    values = {"rows": certificate.promised.rows, "column": certificate.unit_column, "package": certificate.package}
+    tables = certificate.tables
+    named = sentences.names_of(tables) if len(tables) > 1 else dict.fromkeys(("persons", "below", "parts"), "")
+    promised = {"rows": certificate.promised.rows, "column": certificate.unit_column, "package": certificate.package}
+    values: dict[str, Any] = {**promised, **named}
     known = {sentence.format(**values): sentence for sentence in EVERY_KIND}
     for sentence in certificate.assumptions:
         if sentence in certificate.required_assumptions:

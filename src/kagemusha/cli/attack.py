@@ -76,6 +76,9 @@ def attack(
     trainings: Annotated[int, typer.Option(help="Independent trainings of every table.")] = 100,
     generations: Annotated[int, typer.Option(help="Synthetic tables drawn from each training.")] = 1,
     references: Annotated[int, typer.Option(help="Trainings of the attacker's own, of every table.")] = 30,
+    shadows: Annotated[
+        int, typer.Option(help="Shadow trainings on each side for the attack `shadow`: with few it is a lottery.")
+    ] = 200,
     plays: Annotated[
         Path | None,
         typer.Option("--plays", help="Folder that keeps finished plays; the same command then goes on from them."),
@@ -128,7 +131,7 @@ def attack(
         together=[_whole(text) for text in _listed(together or "")],
         spaces=[Space.named(text) for text in _listed(space)],
         threat=COUNTING if "row-count" in tried else PAPER,
-        rules=Rules(trainings=trainings, generations=generations, references=references),
+        rules=Rules(trainings=trainings, generations=generations, references=references, strangers=shadows),
         secrets=secret or (),
         seed=seed,
     )

@@ -56,9 +56,7 @@ def register(
     require_guarantee(verdict.certificate)
     certificate, declared = verdict.certificate, released_schema(Inventory.of(release), verdict.certificate)
     if not isinstance(declared, Schema):
-        raise UsageError(
-            f"{release}: a record needs the release's schema.toml, and one table; several are not taken yet"
-        )
+        raise UsageError(f"{release}: a record needs the release's schema.toml, of one table; several are not taken")
     folder = out or release.with_name(f"{release.resolve().name}-record")
     _require_outside(folder, release)
     if folder.exists() and not force:

@@ -27,6 +27,9 @@ def gaussian_generation(
     m: Annotated[float | None, typer.Option("--m", help="Doubles to be released; by default as many as n.")] = None,
     delta: Annotated[float, typer.Option("--delta", help="Chance that the promise fails.")] = 1e-5,
     adjacency: AdjacencyOption = "add-remove",
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Also the Rényi divergence of this order: (α, ε)-RDP.")
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option("--epsilon", help="Also tell how much less noise reaches this ε when generation counts."),
@@ -45,10 +48,14 @@ def gaussian_generation(
     doubles = rows if m is None else _whole("m", m)
     ours = GaussianGeneration(n=rows, d=d, sigma=sigma, m=doubles, adjacency=adjacency)
     paper = GaussianGeneration(n=rows, d=d, sigma=sigma, m=doubles, adjacency=adjacency, method="paper")
+    renyi = None if alpha is None else (paper.rdp(alpha), ours.rdp(alpha))
     found: list[tuple[str, float, float | None]] = []
     with progress_bar(quiet=as_json) as progress:
         progress("converting", 0.1)
         found.append(("paper: its bound, ε + log(1/δ)/(α−1)", *paper.epsilon(delta, conversion="paper")))
+        if alpha is not None:
+            at_alpha = paper.epsilon(delta, conversion="paper", alpha=alpha)
+            found.append(("paper: the same at the order given", *at_alpha))
         found.append(("our bound, optimal conversion", *ours.epsilon(delta, conversion="optimal")))
         if pld and adjacency == "add-remove":
             progress("composing numerically", 0.3)
@@ -66,6 +73,7 @@ def gaussian_generation(
                 "m": doubles,
                 "delta": delta,
                 "adjacency": adjacency,
+                "renyi": None if renyi is None else {"alpha": alpha, "paper": renyi[0], "ours": renyi[1]},
                 "epsilon": [{"by": name, "epsilon": value, "alpha": alpha} for name, value, alpha in found],
                 "assumption": ours.assumption(),
                 "noise": None
@@ -84,6 +92,8 @@ def gaussian_generation(
         ["by", "ε", "at α"],
         [[name, f"{value:.6g}", "" if alpha is None else f"{alpha:.4g}"] for name, value, alpha in found],
     )
+    if renyi is not None:
+        say(f"({alpha:g}, {renyi[0]:.6g})-RDP by the paper's bound, ({alpha:g}, {renyi[1]:.6g})-RDP by ours")
     if noise is not None:
         say(
             f"For ε = {epsilon:g}: noise multiplier {noise.counted:.4g} when generation counts, "

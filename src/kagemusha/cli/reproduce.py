@@ -2,130 +2,178 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kagemusha.cli.output import plain, say
+from kagemusha.cli.output import plain, progress_bar, say
+from kagemusha.errors import UsageError
+
+if TYPE_CHECKING:
+    from kagemusha.reproduce.claims import Claim
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables and figures, the printed numbers next to ours.")
 
 Quick = Annotated[bool, typer.Option("--quick", help="A few minutes instead of the paper's own repetitions.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for tables and figures: results/PAPER, or results/PAPER-quick.", show_default=False
+    ),
+]
+PageOnly = Annotated[bool, typer.Option("--page", help="Run nothing: write the page of what is stored.")]
+COLOURS = {"holds": "green", "does not hold": "red"}
+
+
+def _folder(out: Path | None, paper: str, quick: bool) -> Path:
+    """A quick run has a folder of its own: it would take the place of what took hours."""
+    return out or Path("results") / (f"{paper}-quick" if quick else paper)
+
+
+def _show(claims: Sequence[Claim], out: Path) -> None:
+    for claim in claims:
+        verdict = f"[{COLOURS.get(claim.verdict, 'yellow')}]{plain(claim.verdict)}[/]"
+        say(f"{verdict}  {plain(claim.where)}: {plain(claim.text)}: {plain(claim.found)}")
+    say(f"Written to {plain(out)}/report.md")
 
 
 @app.command("gaussian-rdp")
 def gaussian_rdp(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/gaussian-rdp"),
+    out: Out = None,
     quick: Quick = False,
 ) -> None:
     """Rényi DP of generation randomness: Tables 1 and 2, Figure 2, and what we add. Needs no data."""
     from kagemusha.reproduce.gaussian_rdp import reproduce
 
-    report = reproduce(out, quick)
-    for line in report.markdown().splitlines():
-        say(plain(line))
-    say(f"Written to {plain(out)}")
+    where = _folder(out, "gaussian-rdp", quick)
+    report = reproduce(where, quick)
+    _show(report.claims, where)
     if not report.passed:
         raise typer.Exit(1)
 
 
 @app.command()
 def mia(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/mia"),
+    out: Out = None,
     quick: Quick = False,
     full: Annotated[
         bool, typer.Option("--full", help="The paper's own repetitions and hundreds of trainings: many hours.")
     ] = False,
     ctgan_epochs: Annotated[int, typer.Option(help="Epochs of CTGAN (extra `neural`); 0 leaves it out.")] = 15,
+    only: Annotated[
+        str | None, typer.Option(help="Only these games, with commas: stat,ctgan. The others stay as stored.")
+    ] = None,
+    page: PageOnly = False,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
 ) -> None:
-    """Membership inference on Adult: Figure 3, Tables 3 to 6, every claim, and where the odd results come from.
+    """Membership inference on Adult: Figure 3, Tables 3 to 6, every claim in every space.
 
     Needs the real data set (KAGEMUSHA_DATA). A stopped run goes on where it was.
     """
-    from kagemusha.cli.output import progress_bar
-    from kagemusha.errors import UsageError
     from kagemusha.reproduce.mia import reproduce
 
     if quick and full:
         raise UsageError("give --quick or --full, not both")
     if ctgan_epochs < 0:
         raise UsageError(f"--ctgan-epochs must be at least 0, got {ctgan_epochs}")
+    where = _folder(out, "mia", quick)
+    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     with progress_bar() as progress:
-        report = reproduce(out, quick=quick, full=full, epochs=ctgan_epochs, jobs=jobs, progress=progress)
-    for claim in report.claims:
-        say(f"[{'green' if claim.holds else 'red'}]{plain(claim.word)}[/]  {plain(claim.text)}: {plain(claim.found)}")
-    say(f"Written to {plain(out)}/report.md")
+        report = reproduce(
+            where,
+            quick=quick,
+            full=full,
+            epochs=ctgan_epochs,
+            jobs=jobs,
+            only=names,
+            only_page=page,
+            progress=progress,
+        )
+    _show(report.judged.claims(), where)
 
 
 @app.command()
 def aim(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/aim"),
+    out: Out = None,
     quick: Quick = False,
+    page: PageOnly = False,
 ) -> None:
     """AIM and its variants against PrivBayes on Adult and Bank.
 
     Figures 1 to 8, Tables 2 and 3, every claim, thirty seeds. Needs the real data sets (KAGEMUSHA_DATA). A stopped run
     goes on where it was.
     """
-    from kagemusha.cli.output import progress_bar
     from kagemusha.reproduce.aim import reproduce
 
+    where = _folder(out, "aim", quick)
     with progress_bar() as progress:
-        report = reproduce(out, quick=quick, progress=progress)
-    colours = {"holds": "green", "does not hold": "red"}
-    for claim in report.claims:
-        verdict = f"[{colours.get(claim.verdict, 'yellow')}]{plain(claim.verdict)}[/]"
-        say(f"{verdict}  {plain(claim.where)}: {plain(claim.text)}: {plain(claim.found)} (n = {claim.n})")
-    say(f"Written to {plain(out)}/report.md")
+        report = reproduce(where, quick=quick, only_page=page, progress=progress)
+    _show(report.claims, where)
 
 
 @app.command()
 def p3gm(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/p3gm"),
+    out: Out = None,
     quick: Quick = False,
-    full: Annotated[bool, typer.Option("--full", help="Ten folds and three runs, as the paper; takes days.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Three runs of each fold, as many doubles; takes days.")] = False,
     credit: Annotated[
         Path | None,
         typer.Option(
             "--credit", help="The full Credit table (creditcard.csv); by default the sample.", show_default=False
         ),
     ] = None,
+    page: PageOnly = False,
 ) -> None:
     """P3GM and its siblings on tables and pictures: Tables 2 to 4, Figures 1, 3, 4 and 5.
 
     Needs the real data sets (KAGEMUSHA_DATA) and the extras neural and eval. A stopped run goes on where it was.
     """
-    from kagemusha.cli.output import progress_bar
-    from kagemusha.errors import UsageError
     from kagemusha.reproduce.p3gm import reproduce
 
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
+    where = _folder(out, "p3gm", quick)
+    size = "quick" if quick else "full" if full else "committed"
     with progress_bar() as progress:
-        reproduce(out, size="quick" if quick else "full" if full else "committed", credit=credit, progress=progress)
-    say(f"Written to {plain(out)}/report.md")
+        report = reproduce(where, size=size, credit=credit, only_page=page, progress=progress)
+    _show(report.claims(report.data), where)
 
 
 @app.command()
 def annotation(
-    out: Annotated[Path, typer.Option("--out", help="Folder for tables and figures.")] = Path("results/annotation"),
+    out: Out = None,
     quick: Quick = False,
-    runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 5,
+    runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 20,
+    page: PageOnly = False,
 ) -> None:
     """AIM + BALD on Adult with a simulated expert: Experiments 1 and 2, every claim, variants and ablations.
 
     Needs the real data set (KAGEMUSHA_DATA) and the extra eval. A stopped run goes on where it was.
     """
-    from kagemusha.cli.output import progress_bar
-    from kagemusha.errors import UsageError
     from kagemusha.reproduce.annotation import reproduce
 
     if runs < 1:
         raise UsageError(f"--runs must be at least 1, got {runs}")
+    where = _folder(out, "annotation", quick)
     with progress_bar() as progress:
-        report = reproduce(out, quick=quick, runs=runs, progress=progress)
-    for claim in report.claims():
-        say(f"[{'green' if claim.holds else 'red'}]{plain(claim.word)}[/]  {plain(claim.text)}: {plain(claim.found)}")
-    say(f"Written to {plain(out)}/report.md")
+        report = reproduce(where, quick=quick, runs=runs, only_page=page, progress=progress)
+    _show(report.claims(), where)
+
+
+@app.command()
+def pages(
+    results: Annotated[Path, typer.Option("--results", help="The folder with the papers' pages.")] = Path("results"),
+    readme: Annotated[
+        Path | None, typer.Option(help="A README with a table of papers to renew.", show_default=False)
+    ] = None,
+) -> None:
+    """Write into every page whether it is older than its code, and README's table of papers. Runs nothing."""
+    from kagemusha.reproduce.pages import refresh
+
+    changed = refresh(results, readme)
+    for path in changed:
+        say(f"Renewed {plain(path)}")
+    if not changed:
+        say("Every page says what it must.")

@@ -18,7 +18,9 @@ import numpy as np
 from kagemusha.graphical.compiled import compiled
 from kagemusha.graphical.program import ADD, CLEAR, LOG_SUM_EXP, MULTIPLY, SET
 
-# Reassociation lets reductions use vector registers; infinities and NaN keep their meaning (structural zeros).
+# Reassociation lets reductions use vector registers; infinities and NaN keep their meaning (structural zeros). What may
+# be reordered must exist once: a function called by another is compiled alone and within it, to other digits, and a
+# process that compiles runs one copy, a process that loads machine code the other. So all parts of `run` are inlined.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 _LOG2E = 1.4426950408889634
@@ -26,7 +28,7 @@ _LN2_HIGH = 6.93145751953125e-1
 _LN2_LOW = 1.42860682030941723212e-6
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inline=True)
 def _exp(x):  # type: ignore[no-untyped-def]
     # Branch-free, so that the loop around it becomes vector code: libm's exp costs five times as much.
     clipped = min(max(x, -708.0), 709.0)
@@ -50,7 +52,7 @@ def _exp(x):  # type: ignore[no-untyped-def]
     return p * scale if x >= -708.0 else 0.0
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inline=True)
 def _log_sum_exp(buf, table, message, inverse, rows, columns, separator_last):  # type: ignore[no-untyped-def]
     """Exponentiate log potentials, shifted for each separator state; write the log message and the inverse sums."""
     if not separator_last:
@@ -99,7 +101,7 @@ def _log_sum_exp(buf, table, message, inverse, rows, columns, separator_last):  
             total_of[s] = 1.0 / total_of[s]
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inline=True)
 def _walk(op, buf, big, small, n, stride):  # type: ignore[no-untyped-def]
     """One innermost run: `n` cells of the big table against a run of the small one."""
     table = buf[big : big + n]

@@ -25,6 +25,9 @@ from kagemusha.neural.optimiser import Adam
 LOGS = 6.0
 """Log-variances of codes lie between −LOGS and LOGS."""
 
+FLAT = 0.05
+"""A decoder begins near a constant: full-size random rows are all that few noisy steps would have time to unlearn."""
+
 
 class Taught:
     """What all learners share: one flat vector of parameters and its optimiser."""
@@ -161,7 +164,8 @@ class Variational(Taught):
         self.encoder = Network((inputs.width, hidden, 2 * latent))
         self.decoder = Network((latent, hidden, inputs.width))
         rng = np.random.default_rng(seed)
-        self.adam = Adam(np.concatenate([self.encoder.start(rng, last=0.3), self.decoder.start(rng)]), rate)
+        parts = [self.encoder.start(rng, last=0.3), self.decoder.start(rng, last=FLAT)]
+        self.adam = Adam(np.concatenate(parts), rate)
 
     @property
     def width(self) -> int:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kagemusha.files import write_whole
 from kagemusha.reproduce import aim_figures as figures
-from kagemusha.reproduce.aim_page import FIGURES, PAGE, RUNS, STEPS, Report, information_of, shown
-from kagemusha.reproduce.aim_runs import EPSILONS, LEARNERS, all_runs, code_digest, jobs
+from kagemusha.reproduce import aim_runs, aim_steps
+from kagemusha.reproduce.aim_page import FIGURES, RUNS, STEPS, Report, information_of, shown
+from kagemusha.reproduce.aim_runs import EPSILONS, LEARNERS, all_runs, jobs
 from kagemusha.reproduce.aim_steps import Steps, inside
 from kagemusha.reproduce.paper_tables import load
 
@@ -19,9 +20,18 @@ QUICK_EPSILONS = (0.1, 5.0)
 """Without those at which a run takes ten seconds."""
 
 
-def reproduce(out: Path, *, quick: bool = False, progress: Progress = lambda *_: None) -> Report:
-    """Make every run, write them down, then the page and its figures; a stopped run goes on where it was."""
+def reproduce(
+    out: Path, *, quick: bool = False, only_page: bool = False, progress: Progress = lambda *_: None
+) -> Report:
+    """Make every run, write them down, then the page and its figures; a stopped run goes on where it was.
+
+    `only_page` makes no run: the page of what is stored.
+    """
     out.mkdir(parents=True, exist_ok=True)
+    if only_page:
+        report = Report.read(out)
+        write(report, out)
+        return report
     repeat, large = (2, 1) if quick else (SEEDS, LARGE_SEEDS)
     tables = {name: {kind: load(name, domain=kind) for kind in ("seen", "table 1")} for name in ("adult", "bank")}
     results = all_runs(
@@ -53,7 +63,7 @@ def _steps(path: Path) -> Steps | None:
     if not path.exists():
         return None
     found = Steps.from_json(path.read_text(encoding="utf-8"))
-    return found if found.code == code_digest() else None
+    return found if found.code == aim_steps.code() else None
 
 
 def write(report: Report, out: Path) -> None:
@@ -67,4 +77,9 @@ def write(report: Report, out: Path) -> None:
     figures.budget_curves(report.steps.curves, out / FIGURES[2])
     figures.error_curves(report.steps.errors[:2], report.steps.first, out / FIGURES[3])
     figures.choice_maps(report.steps.choices[:3], report.steps.names, out / FIGURES[4])
-    (out / PAGE).write_text(report.markdown(), encoding="utf-8")
+    report.write(out)
+
+
+def codes() -> dict[str, str]:
+    """Today's digests of the code behind the runs of each method and behind the look inside runs."""
+    return {**aim_runs.code_digests(), "steps": aim_steps.code()}

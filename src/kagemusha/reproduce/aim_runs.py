@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Adjacency, Budget
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.reproduce.paper_tables import PaperTable
+from kagemusha.reproduce.stamps import code_of
 from kagemusha.sources import FrameSource, Source
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
@@ -55,7 +54,20 @@ ARMS = (
     Arm("aim-k3", "aim-k3", "triples", learners=True),
     Arm("aim-noinit", "aim-noinit", "no initialisation", learners=True),
     Arm("aim-lap", "aim-lap", "Laplace noise of equal ρ", learners=True),
-    Arm("bayes", "privbayes", "PrivBayes with two parents, as printed", {"degree": 2}, learners=True),
+    Arm(
+        "bayes",
+        "privbayes",
+        "PrivBayes as the paper describes it: two parents, mutual information, pure ε = 1, half of it for the network",
+        {"degree": 2, "score": "mutual-information", "accounting": "pure", "structure": 0.5},
+        learners=True,
+    ),
+    Arm(
+        "bayes ours",
+        "privbayes",
+        "our own PrivBayes: two parents, score R, zCDP",
+        {"degree": 2},
+        learners=True,
+    ),
     Arm("aim-k2 printed", "aim", "fitted with 1/σ, as Algorithm 2 prints it", _PRINTED),
     Arm("aim-k3 printed", "aim-k3", "the same", _PRINTED),
     Arm("aim-noinit printed", "aim-noinit", "the same", _PRINTED),
@@ -67,8 +79,12 @@ ARMS = (
 )
 """The paper's five methods first, then what else its text or its authors' code could mean."""
 
+PLACES = dict.fromkeys(("aim", "aim-k3", "aim-noinit", "aim-lap"), "kagemusha.synthesizers.aim")
+PLACES["privbayes"] = "kagemusha.synthesizers.privbayes"
+"""Where the methods are."""
+
 BY_NAME = {arm.name: arm for arm in ARMS}
-PAPER = tuple(arm.name for arm in ARMS if arm.learners)
+PAPER = ("aim-k2", "aim-k3", "aim-noinit", "aim-lap", "bayes")
 LARGE = ("aim-k2", "aim-k3", "aim-k2 printed")
 """Arms that are run at other ε, too."""
 EPSILONS = (0.1, 5.0, 10.0, 100.0, 1000.0)
@@ -157,7 +173,7 @@ def run_one(
         paces(model),
         round(seconds, 3),
         __version__,
-        code_digest(),
+        code_digests()[arm.method],
         settings_of(arm, chosen),
     )
 
@@ -202,8 +218,8 @@ def all_runs(
     `tables` are, by name, the tables of each domain (`Arm.domain`).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    code = code_digest()
-    done = {r.key: r for r in read_runs(path) if r.code == code}
+    now = code_digests()
+    done = {r.key: r for r in read_runs(path) if r.code == now[BY_NAME[r.arm].method]}
     wanted: list[Result] = []
     sources = {(name, kind): source_of(t) for name, kinds in tables.items() for kind, t in kinds.items()}
     total = len(plan) * len(tables)
@@ -240,10 +256,6 @@ def read_runs(path: Path) -> list[Result]:
     return found
 
 
-@cache
-def code_digest() -> str:
-    """Which code made a result: a digest of all of the package's sources, as they were when this process began."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def code_digests() -> dict[str, str]:
+    """Today's digest of the code behind each method."""
+    return {method: code_of(__name__, PLACES[method]) for method in sorted({arm.method for arm in ARMS})}

@@ -17,8 +17,9 @@ from kagemusha.graphical import estimate
 from kagemusha.models.model import Model
 from kagemusha.privacy.accountants import PLD, ZCDP
 from kagemusha.privacy.events import Event, ExponentialEvent, GaussianEvent
-from kagemusha.reproduce.aim_runs import BY_NAME, code_digest, fitted, paces, source_of
+from kagemusha.reproduce.aim_runs import BY_NAME, fitted, paces, source_of
 from kagemusha.reproduce.paper_tables import PaperTable
+from kagemusha.reproduce.stamps import code_of
 from kagemusha.schema.domain import Clique
 from kagemusha.version import __version__
 
@@ -159,6 +160,11 @@ class Steps:
         )
 
 
+def code() -> str:
+    """Today's digest of the code behind a look inside runs."""
+    return code_of(__name__, "kagemusha.synthesizers.aim")
+
+
 CASES = ((1.0, 2), (1.0, 3), (5.0, 2), (5.0, 3))
 
 
@@ -201,5 +207,5 @@ def inside(
         first,
         [choice_of(table, model) for model in models],
         __version__,
-        code_digest(),
+        code(),
     )

@@ -10,149 +10,151 @@ from pathlib import Path
 
 import numpy as np
 
-from kagemusha.arrays import FloatArray
-from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
-from kagemusha.reproduce.annotation_arms import ARMS, MAIN, Settings
-from kagemusha.reproduce.annotation_claims import Runs, standard_error
-from kagemusha.reproduce.annotation_runs import EPSILONS, MARKS, Curve, all_curves, at_mark
-from kagemusha.version import __version__
+from kagemusha.reproduce.annotation_arms import ACTUAL, ARMS, MAIN, MANY, VARIANTS, Settings
+from kagemusha.reproduce.annotation_claims import Runs, both
+from kagemusha.reproduce.annotation_figures import draw
+from kagemusha.reproduce.annotation_runs import (
+    EPSILONS,
+    MARKS,
+    Curve,
+    all_curves,
+    all_jobs,
+    choices_of,
+    code_behind,
+    path_of,
+    stored,
+)
+from kagemusha.reproduce.claims import interval
+from kagemusha.reproduce.pages import write_page
+from kagemusha.reproduce.tables import markdown_table, spread
+
+DIFFERS = (
+    "*The classifier f* is the paper's network (512-256-128, dropout, ten passes, scored in single precision) only in "
+    "the arms that say so, at one ε: a run takes minutes. Elsewhere it is a forest, whose trees are the passes.",
+    "*Actual* is not defined: here it is real records, chosen at random or by BALD, with their true labels or the "
+    "expert's. Claims take the one at random with true labels.",
+    f"*Candidates.* The paper draws x ~ P_synth and does not say how many. Here two per label in every arm; arms named "
+    f"“{MANY}” have {MANY}, at which Post-Ann looks at a pool as large as the table, as its description reads.",
+    "*D_L* is the same in all arms: the first records of the expert's part, labelled by the expert.",
+    "*Batches.* f is trained anew after every ten labels (25 for the network), not after every one.",
+    "*Choosing a marginal* is an exponential mechanism and is charged; the paper takes the largest and charges "
+    "nothing.",
+    "*Not measured*: three classes and other tables. The options exist; nothing is claimed for them.",
+)
 
 
 @dataclass(frozen=True)
 class Report(Runs):
     """The page."""
 
-    def markdown(self) -> str:
-        """The page."""
-        runs = self.settings.runs
-        lines = [
-            "# AIM + BALD: people label doubles",
-            "",
-            f"`kagemusha reproduce annotation`, version {__version__}. Adult, 13 explanatory columns, 30,162 complete "
-            f"rows, split 15,081 / 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} runs, "
-            "each a split of its own. The expert is a boosted tree trained on its own part. The judge is a forest of "
-            f"{self.settings.trees} trees, trained anew after every {self.settings.batch} labels; pools of "
-            f"{self.settings.pool:,} doubles; K = 20 rounds, 5k labels in round k. The paper prints no numbers: its "
-            "claims are checked. In tables ± is one standard deviation over runs, of a difference its standard error; "
-            "differences are paired by split. Area is the mean accuracy over 20 to 1,000 labels.",
-            "",
-            "## Claims",
-            "",
-            "A verdict needs the 95 % interval (Student's t) on one side; otherwise the runs cannot tell. The paper's "
-            "seven claims, then "
-            "our own arm. From 4 on, areas under the curve are compared, unless a number of labels is named.",
-            "",
-            _table(
-                ["", "claim", "difference", "verdict"],
-                [[str(c.number or "ours"), c.text, c.found, c.word] for c in self.claims()],
-            ),
-            "",
-            "## Experiment 1: who labels (figure 4)",
-            "",
-            _table(
+    def stamps(self) -> dict[str, list[str]]:
+        """Which code made the runs of each arm."""
+        found: dict[str, list[str]] = {}
+        for curve in self.curves:
+            found.setdefault(_what(curve), []).append(str(curve.stamp.get("code", "")))
+        return found
+
+    def write(self, out: Path) -> str:
+        """The page and its files."""
+        settings, runs = self.settings, len(self.of(2, "proposed", EPSILONS[0]))
+        cpu = {(c.experiment, c.epsilon, c.run, c.arm if c.experiment == 2 else ""): c.cpu for c in self.curves}
+        about = (
+            "Made by `kagemusha reproduce annotation`. Adult, 13 explanatory columns, 30,162 complete rows, "
+            "split 15,081 "
+            f"/ 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} splits (paper: 5). The "
+            f"expert is a boosted tree trained on its own part. All arms begin with {settings.given} labelled records; "
+            f"K = 20 rounds, 5k labels in round k, {settings.labels} in all. Differences are paired by split; area is "
+            f"the mean accuracy over {MARKS[0]} to {settings.labels} labels. All runs took "
+            f"{sum(cpu.values()) / 60:.0f} CPU minutes. The paper prints no numbers."
+        )
+        return write_page(out, "annotation", self.claims(), self.stamps(), about, self._parts())
+
+    def _parts(self) -> list[str]:
+        ends = ("ann", "no-ann", "no-ann relabelled", "actual", "actual, expert's labels")
+        parts = [
+            "## What differs from the paper",
+            "\n".join(f"- {line}" for line in DIFFERS),
+            "## Experiment 1: who labels",
+            "![Experiment 1](figure-4.svg)",
+            "Figure 4: accuracy on real test rows, mean and standard deviation over splits.",
+            markdown_table(
                 ["accuracy on real test rows", *(f"ε = {e:g}" for e in EPSILONS)],
-                [
-                    [arm, *(_spread(self.final(arm, e)) for e in EPSILONS)]
-                    for arm in ("ann", "no-ann", "no-ann relabelled", "actual", "actual, expert's labels")
-                ],
+                [[arm, *(spread(list(self.final(arm, e).values())) for e in EPSILONS)] for arm in ends],
             ),
-            "",
-            "## Experiment 2: accuracy against labels (figure 5)",
-            "",
-            "![accuracy against labels](figure-5.svg)",
-            "",
+            "## Experiment 2: accuracy against labels",
+            "![Experiment 2](figure-5.svg)",
+            "Figure 5: accuracy on real test rows, means over splits; bands are one standard error. Two candidates per "
+            "label.",
         ]
         for epsilon in EPSILONS:
-            marks = [
-                m for m in MARKS if self.of(2, "proposed", epsilon) and m in self.of(2, "proposed", epsilon)[0].marks
-            ]
-            rows = [
-                [arm, *(_short(at_mark(self.of(2, arm, epsilon), m)) for m in marks), _spread(self.areas(arm, epsilon))]
-                for arm in MAIN
-            ]
-            rows.append(
-                [
-                    "actual (INTERNAL)",
-                    *(_short(at_mark(self.of(2, "actual"), m)) for m in marks),
-                    _spread(self.areas("actual")),
-                ]
-            )
-            lines += [f"ε = {epsilon:g}", "", _table(["labels", *map(str, marks), "area"], rows), ""]
-        lines += self._ablations()
-        cpu = sum(
-            {(c.experiment, c.epsilon, c.run, c.arm if c.experiment == 2 else ""): c.cpu for c in self.curves}.values()
-        )
-        lines += [f"All runs together took {cpu / 60:.0f} minutes on one core.", ""]
-        return "\n".join(lines)
+            parts += [f"ε = {epsilon:g}", self._by_marks(epsilon)]
+        return [*parts, "## Variants and ablations", *self._variants()]
 
-    def _other_ways(self) -> list[list[str]]:
-        """Whether the judge, the batch or a redundant column decides which of the two is ahead."""
-        ways = {"a forest, batches of 10, 13 columns": ""} | {
-            name.partition(", ")[2]: f", {name.partition(', ')[2]}"
-            for name in self.settings.ablations
-            if name.startswith("proposed, ")
-        }
-        epsilon = self.settings.ablation_epsilon
-        return [
-            [way, _apart(self.areas(f"proposed{x}", epsilon), self.areas(f"post-ann{x}", epsilon))]
-            for way, x in ways.items()
-        ]
-
-    def _ablations(self) -> list[str]:
-        """Every variant beside Proposed and Post-Ann."""
-        epsilon = self.settings.ablation_epsilon
-        if not self.settings.ablations:
-            return []
-        proposed, post = (self.areas(arm, epsilon) for arm in ("proposed", "post-ann"))
+    def _by_marks(self, epsilon: float) -> str:
+        first = self.of(2, "proposed", epsilon)
+        marks = [m for m in MARKS if first and m in first[0].marks]
         rows = []
-        for arm in (*MAIN, *self.settings.ablations):
+        for arm in (*MAIN, *ACTUAL):
+            found = [list(self.at(arm, m, epsilon).values()) for m in marks]
+            name = f"{arm} (INTERNAL)" if arm in ACTUAL else arm
+            means = [f"{np.mean(values):.3f}" if values else "–" for values in found]
+            rows.append([name, *means, spread(list(self.areas(arm, epsilon).values()))])
+        return markdown_table(["labels", *map(str, marks), "area ± sd"], rows)
+
+    def _variants(self) -> list[str]:
+        epsilon = self.settings.other_epsilon
+        rows = []
+        proposed, post = (self.areas(arm, epsilon) for arm in ("proposed", "post-ann"))
+        for arm, made in ARMS.items():
             areas = self.areas(arm, epsilon)
-            rows.append([arm, ARMS[arm].about, _spread(areas), _apart(areas, proposed), _apart(areas, post)])
-        return [
-            f"## Variants and ablations (ε = {epsilon:g})",
-            "",
-            _table(["arm", "what is different", "area", "less Proposed", "less Post-Ann"], rows),
-            "",
-            "Proposed less Post-Ann, where both were run another way:",
-            "",
-            _table(["", "difference of areas"], self._other_ways()),
-            "",
-            "What they say about the paper's central claim: [decision "
-            "110](../../docs/decisions/110-why-proposed-loses.md).",
-            "",
-        ]
+            if areas:
+                less = [_apart(both(areas, other)) for other in (proposed, post)]
+                rows.append([arm, made.about, str(len(areas)), f"{np.mean(list(areas.values())):.4f}", *less])
+        head = ["arm", "what is different", "splits", "area", "less Proposed", "less Post-Ann"]
+        left = [arm for arm in VARIANTS if not self.areas(arm, epsilon)]
+        note = f"Not run: {', '.join(left)}." if left else ""
+        return [f"At ε = {epsilon:g}; differences with 95 % intervals.", markdown_table(head, rows), note]
 
 
-def reproduce(out: Path, *, quick: bool = False, runs: int = 5, progress: Progress = silent) -> Report:
-    """Run everything that is not on disk yet, and write the page."""
-    settings = Settings(runs=1, labels=120, trees=10, pool=300, ablations=()) if quick else Settings(runs=runs)
-    report = Report(all_curves(settings, out, progress), settings)
-    write_whole(out / "report.md", report.markdown().encode())
+def _apart(values: np.ndarray) -> str:
+    return str(interval(values)) if len(values) and values.any() else "–"
+
+
+def _what(curve: Curve) -> str:
+    if curve.experiment == 1:
+        return "Experiment 1"
+    return "real records" if curve.arm in ACTUAL else curve.arm
+
+
+def codes() -> dict[str, str]:
+    """Today's digest of the code behind each arm."""
+    return {**{arm: code_behind(arm) for arm in ("Experiment 1", "real records")}, **{a: code_behind(a) for a in ARMS}}
+
+
+def read(out: Path, settings: Settings) -> Report:
+    """What is stored of the runs that the settings ask for, whatever code made it."""
+    found: list[Curve] = []
+    for experiment, arm, epsilon, run in all_jobs(settings):
+        kept = stored(path_of(out, experiment, arm, epsilon, run)) or []
+        wanted = choices_of(settings, arm)
+        found += [c for c in kept if {k: v for k, v in c.stamp.items() if k != "code"} == wanted]
+    return Report(found, settings)
+
+
+def reproduce(
+    out: Path, *, quick: bool = False, runs: int = 20, only_page: bool = False, progress: Progress = silent
+) -> Report:
+    """Run everything that is not on disk yet, and write the page; `only_page` runs nothing."""
+    settings = Settings(runs=2, labels=300, trees=20, networks=(), variants=()) if quick else Settings(runs=runs)
+    if not only_page:
+        all_curves(settings, out, progress)
+    report = read(out, settings)
+    draw(report, out)
     write_whole(out / "curves.csv", _csv(report.curves).encode())
-    _figure(report, out / "figure-5.svg")
+    report.write(out)
     return report
-
-
-def _apart(more: FloatArray, less: FloatArray) -> str:
-    apart = more - less
-    return f"{apart.mean():+.4f} ± {standard_error(apart):.4f}" if apart.any() else "–"
-
-
-def _spread(values: Sequence[float] | FloatArray) -> str:
-    found = np.asarray(values, dtype=float)
-    if not len(found):
-        return "–"
-    return f"{found.mean():.4f} ± {found.std(ddof=1):.4f}" if len(found) > 1 else f"{found.mean():.4f}"
-
-
-def _short(values: Sequence[float]) -> str:
-    return f"{np.mean(values):.3f}" if values else "–"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
 def _csv(curves: Sequence[Curve]) -> str:
@@ -163,30 +165,3 @@ def _csv(curves: Sequence[Curve]) -> str:
         for mark, accuracy in zip(c.marks, c.accuracy, strict=True):
             writer.writerow([c.experiment, c.arm, c.epsilon, c.run, mark, f"{accuracy:.5f}", f"{c.cpu:.1f}"])
     return out.getvalue()
-
-
-def _figure(report: Report, path: Path) -> None:
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    figure, panels = plt.subplots(1, len(EPSILONS), figsize=(12, 3.6), sharey=True)
-    for panel, epsilon in zip(panels, EPSILONS, strict=True):
-        for arm in (*MAIN, "actual"):
-            curves = report.of(2, arm, epsilon)
-            marks = curves[0].marks
-            values = np.array([[c.accuracy[c.marks.index(m)] for m in marks] for c in curves])
-            (line,) = panel.plot(marks, values.mean(axis=0), label=arm)
-            panel.fill_between(
-                marks,
-                values.mean(0) - values.std(0),
-                values.mean(0) + values.std(0),
-                alpha=0.15,
-                color=line.get_color(),
-            )
-        panel.set_title(f"ε = {epsilon:g}")
-        panel.set_xlabel("labels")
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("accuracy on real rows")
-    panels[-1].legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)

@@ -6,28 +6,28 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kagemusha.annotation.desk import Answers, SimulatedDesk
+from kagemusha.annotation.acquisition import acquisition
+from kagemusha.annotation.desk import Answers, SimulatedDesk, answers_of
 from kagemusha.annotation.judges import ForestTrainer, RecordVectors, Trainer, prediction
-from kagemusha.annotation.loop import Annotated
+from kagemusha.annotation.loop import CANDIDATES, Annotated
 from kagemusha.arrays import IntArray
 from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part
-from kagemusha.reproduce.annotation_arms import ARMS, MAIN, Settings
-from kagemusha.reproduce.p3gm_data import coded
+from kagemusha.reproduce.annotation_arms import ACTUAL, ARMS, MAIN, Settings
 from kagemusha.reproduce.paper_tables import data_folder
+from kagemusha.reproduce.stamps import code_of
 from kagemusha.schema import Category, Integer, Schema
-from kagemusha.sources import open_source
+from kagemusha.sources import CodesSource, open_source
 from kagemusha.synthesizers.aim import AIM
 from kagemusha.synthesizers.fit import fit
-from kagemusha.version import __version__
 
 EPSILONS = (0.4, 0.2, 0.1)
 DELTA = 1e-5
@@ -126,9 +126,9 @@ def experiment_1(parts: Split, epsilon: float, run: int, settings: Settings) -> 
     """Labels by the expert on synthetic records, labels synthesised too, the latter's records relabelled."""
     begin = time.process_time()
     budget = Budget(epsilon, DELTA)
-    plain = fit(AIM(), coded(parts.schema, parts.codes[0]), budget, simulation=run)
+    plain = fit(AIM(), CodesSource(parts.schema, parts.codes[0].T), budget, simulation=run)
     both = np.column_stack([parts.codes[0], parts.labels[0]])
-    joint = fit(AIM(target=LABEL), coded(parts.whole, both), budget, simulation=run)
+    joint = fit(AIM(target=LABEL), CodesSource(parts.whole, both.T), budget, simulation=run)
     rng = np.random.default_rng([5, run])
     drawn, with_label = plain.sample_codes(SPLIT[0], rng=rng), joint.sample_codes(SPLIT[0], rng=rng)
     sets = {
@@ -160,83 +160,148 @@ def _ends(
 def experiment_2(parts: Split, name: str, epsilon: float, run: int, settings: Settings) -> Curve:
     """Accuracy as labels come in."""
     begin = time.process_time()
-    seen: dict[int, float] = {}
     arm = ARMS[name]
     trainer = settings.trainer(arm)
+    heard = _Marks(parts, trainer, run)
+    desk = SimulatedDesk(parts.teach, heard, given=_given(parts, run, settings))
+    loop = Annotated(
+        labels=settings.labels - settings.given,
+        first=0,
+        batch=arm.batch or settings.batch,
+        judge="forest",
+        **arm.choices,
+    )
+    heard(0, desk.answers())
+    fit(
+        loop.at(desk, trained=trainer),
+        CodesSource(parts.schema, parts.codes[0].T),
+        Budget(epsilon, DELTA),
+        simulation=run,
+    )
+    return Curve(2, name, epsilon, run, list(heard.seen), list(heard.seen.values()), time.process_time() - begin)
 
-    def heard(_: int, answers: Answers) -> None:
+
+def real_curve(parts: Split, name: str, run: int, settings: Settings) -> Curve:
+    """The same with the table's own records, chosen at random or by BALD: INTERNAL, no privacy."""
+    begin = time.process_time()
+    how, by_expert = ACTUAL[name]
+    rng = np.random.default_rng([6, run])
+    wanted = settings.labels - settings.given
+    pool = rng.permutation(SPLIT[0])[: CANDIDATES * wanted]
+    codes = parts.codes[0][pool]
+    labels = parts.teach(codes) if by_expert else parts.labels[0][pool]
+    trainer = ForestTrainer(settings.trees)
+    heard = _Marks(parts, trainer, run)
+    kept = _given(parts, run, settings)
+    vectors = parts.vectors(list(codes.T))
+    answers, still = answers_of([(c, n) for c, n, _ in kept]), np.arange(len(pool))
+    heard(0, answers)
+    while len(answers) < settings.labels:
+        count = min(settings.batch, settings.labels - len(answers))
+        order = np.arange(count)
+        if how != "random":
+            judge = trainer(
+                parts.vectors(list(answers.codes.T)), answers.labels, 2, np.random.default_rng([1, len(answers)])
+            )
+            order = acquisition(how)(judge.votes(vectors[still]), count, rng)
+        chosen = still[order]
+        still = np.delete(still, order)
+        answers = Answers(
+            np.concatenate([answers.codes, codes[chosen]]), np.concatenate([answers.labels, labels[chosen]])
+        )
+        heard(0, answers)
+    return Curve(2, name, math.inf, run, list(heard.seen), list(heard.seen.values()), time.process_time() - begin)
+
+
+def _given(parts: Split, run: int, settings: Settings) -> list[tuple[IntArray, int, bool]]:
+    """The records every arm begins with: the first of the expert's part, labelled by the expert."""
+    codes = parts.codes[1][: settings.given]
+    return [(record, int(label), False) for record, label in zip(codes, parts.teach(codes), strict=True)]
+
+
+class _Marks:
+    """Notes accuracy at the numbers of labels in MARKS."""
+
+    def __init__(self, parts: Split, trainer: Trainer, run: int) -> None:
+        self.parts, self.trainer, self.run = parts, trainer, run
+        self.seen: dict[int, float] = {}
+
+    def __call__(self, _: int, answers: Answers) -> None:
         for mark in MARKS:
-            if len(answers) >= mark and mark not in seen:
-                seen[mark] = parts.accuracy(answers, trainer, run)
-
-    batch = arm.batch or settings.batch
-    loop = Annotated(labels=settings.labels, batch=batch, pool=settings.pool, judge="forest", **arm.choices)
-    desk = SimulatedDesk(parts.teach, heard)
-    fit(loop.at(desk, trained=trainer), coded(parts.schema, parts.codes[0]), Budget(epsilon, DELTA), simulation=run)
-    return Curve(2, name, epsilon, run, list(seen), list(seen.values()), time.process_time() - begin)
+            if len(answers) >= mark and mark not in self.seen:
+                self.seen[mark] = self.parts.accuracy(answers, self.trainer, self.run)
 
 
-def real_curve(parts: Split, run: int, settings: Settings) -> Curve:
-    """The same number of real records at random, with their own labels: INTERNAL, no privacy."""
-    order = np.random.default_rng([6, run]).permutation(SPLIT[0])
-    marks = [mark for mark in MARKS if mark <= settings.labels]
-    chosen = [Answers(parts.codes[0][order[:m]], parts.labels[0][order[:m]]) for m in marks]
-    begin, forest = time.process_time(), ForestTrainer(settings.trees)
-    accuracy = [parts.accuracy(answers, forest, run) for answers in chosen]
-    return Curve(2, "actual", math.inf, run, marks, accuracy, time.process_time() - begin)
-
-
-def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Curve]:
-    """Every run; finished ones are taken from disk, if the same code with the same choices made them."""
+def all_jobs(settings: Settings) -> list[tuple[int, str, float, int]]:
+    """Experiment, arm, ε and split of every run, those behind most claims first."""
     jobs: list[tuple[int, str, float, int]] = []
     for run in range(settings.runs):
         jobs += [(1, "real", math.inf, run)]
         jobs += [(1, "all", epsilon, run) for epsilon in EPSILONS]
         jobs += [(2, arm, epsilon, run) for epsilon in EPSILONS for arm in MAIN]
-        jobs += [(2, "actual", math.inf, run)]
-    # ablations last: a sitting that is stopped early has the claims
-    jobs += [(2, arm, settings.ablation_epsilon, run) for run in range(settings.runs) for arm in settings.ablations]
+        jobs += [(2, arm, math.inf, run) for arm in ACTUAL]
+    others = range(min(settings.runs, settings.other_runs))
+    jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.networks]
+    return jobs + [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.variants]
+
+
+def path_of(folder: Path, experiment: int, arm: str, epsilon: float, run: int) -> Path:
+    """The file of a run."""
+    return folder / "runs" / f"{experiment}-{arm.replace(', ', '-').replace(' ', '-')}-{epsilon:g}-{run}.json"
+
+
+def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Curve]:
+    """Every run; finished ones are taken from disk, if the same code with the same choices made them."""
     found: list[Curve] = []
     parts: dict[tuple[int, tuple[str, ...]], Split] = {}
+    jobs = all_jobs(settings)
     for at, (experiment, arm, epsilon, run) in enumerate(jobs):
         part(progress, at / len(jobs), (at + 1) / len(jobs))(f"{arm}, ε = {epsilon:g}, run {run + 1}", 0.0)
-        path = folder / "runs" / f"{experiment}-{arm.replace(', ', '-').replace(' ', '-')}-{epsilon:g}-{run}.json"
-        stamp = _stamp(settings, arm)
-        kept = _stored(path, stamp)
-        if kept is None:
+        path = path_of(folder, experiment, arm, epsilon, run)
+        stamp = {**choices_of(settings, arm), "code": code_behind(arm)}
+        kept = stored(path)
+        if kept is None or any(curve.stamp != stamp for curve in kept):
             without = ARMS[arm].without if arm in ARMS else ()
             if (run, without) not in parts:
                 parts = {key: one for key, one in parts.items() if key[0] == run}
                 parts[run, without] = split(run, without)
             kept = _made(parts[run, without], experiment, arm, epsilon, run, settings)
+            kept = [replace(curve, stamp=stamp) for curve in kept]
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps([{**asdict(c), "stamp": stamp} for c in kept]).encode())
+            write_whole(path, json.dumps([asdict(c) for c in kept]).encode())
         found += kept
     return found
 
 
-def _stamp(settings: Settings, arm: str) -> dict[str, Any]:
-    """What decides how a run comes out, as JSON gives it back."""
-    shared = {name: getattr(settings, name) for name in ("labels", "batch", "trees", "pool")}
+def choices_of(settings: Settings, arm: str) -> dict[str, Any]:
+    """What decides how a run comes out beside the code, as JSON gives it back."""
+    shared = {"labels": settings.labels, "given": settings.given, "batch": settings.batch, "trees": settings.trees}
     own = asdict(ARMS[arm]) if arm in ARMS else {}
     own.pop("about", None)
-    return dict(json.loads(json.dumps({"version": __version__, **shared, "arm": own})))
+    return dict(json.loads(json.dumps({**shared, "arm": own})))
+
+
+def code_behind(arm: str) -> str:
+    """The digest of the code a run of an arm depends on: kage's only where it is used."""
+    uses_kage = arm in ARMS and ARMS[arm].choices.get("loop") == "kage"
+    without = () if uses_kage else ("kagemusha.annotation.kage_rounds", "kagemusha.synthesizers.kage")
+    return code_of(__name__, without=without)
 
 
 def _made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:
     if experiment == 1:
         return real_ends(parts, run, settings) if arm == "real" else experiment_1(parts, epsilon, run, settings)
-    if arm == "actual":
-        return [real_curve(parts, run, settings)]
+    if arm in ACTUAL:
+        return [real_curve(parts, arm, run, settings)]
     return [experiment_2(parts, arm, epsilon, run, settings)]
 
 
-def _stored(path: Path, stamp: dict[str, Any]) -> list[Curve] | None:
+def stored(path: Path) -> list[Curve] | None:
+    """What a file of a run holds; None if there is none, or one that was cut off."""
     try:
-        kept = [Curve(**one) for one in json.loads(path.read_text())]
+        return [Curve(**one) for one in json.loads(path.read_text())]
     except (OSError, ValueError, TypeError):
         return None
-    return kept if all(curve.stamp == stamp for curve in kept) else None
 
 
 def at_mark(curves: Sequence[Curve], mark: int) -> list[float]:

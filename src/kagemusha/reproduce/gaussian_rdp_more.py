@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kagemusha.privacy.generation.gaussian import GaussianGeneration, Method
+from kagemusha.reproduce.claims import Claim, exact, untried
 
 D, SIGMA = 6, 0.01
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
@@ -28,6 +29,27 @@ ERRATA = (
     "m = n rows are released “with n private”: the number of rows tells n. Here m is declared.",
 )
 """What is wrong in the paper, none of it in its numbers."""
+
+
+def claims(eigenvalue: float | None) -> list[Claim]:
+    """What the paper says in words beside its tables."""
+    million, ten = (generation(n, "add-remove", "paper").rdp(4) for n in (10**6, 10**7))
+    replaced = generation(10**7, "replace", "paper").rdp(4)
+    where = falls()
+    found = [
+        exact("introduction", "the release is (4, 0.144)-RDP for n = 10⁷", f"{ten:.6g}: a misprint", ten <= 0.144),
+        exact("abstract", "the release is (4, 0.576)-RDP for n = 10⁷", f"{ten:.6g}", f"{ten:.3f}" == "0.576"),
+        exact("§5", "add-remove: ε falls as the table grows", f"{million:.4g}, {ten:.4g}", ten < million),
+        exact(
+            "§5", "replace: the bound hardly falls as the table grows", f"{replaced:.6g} at n = 10⁷", replaced > 3200
+        ),
+        exact("Figure 2", "the curve of Theorem 3.2 falls before it rises", "; ".join(where) or "no", bool(where)),
+    ]
+    text = f"the smallest eigenvalue of Adult's numbers is {PRINTED_EIGENVALUE}"
+    if eigenvalue is None:
+        return [*found, untried("§5", text, "needs the data set")]
+    agrees = f"{eigenvalue:.2f}" == f"{PRINTED_EIGENVALUE:.2f}"
+    return [*found, exact("§5", text, f"{eigenvalue:.4f}", agrees)]
 
 
 def smallest_eigenvalue() -> float | None:

@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kagemusha.attacks.features import Space
-from kagemusha.attacks.game import Rules
-from kagemusha.attacks.targets import Target, choose
+from kagemusha.attacks.game import Game, Numbers, Rules
+from kagemusha.attacks.inference.distance import MeanDistance
+from kagemusha.attacks.targets import Target
+from kagemusha.files import write_whole
 from kagemusha.progress import Progress, part, silent
-from kagemusha.reproduce.mia_claims import Claim, Results, claims
+from kagemusha.reproduce.mia_cells import Cells, PlayedCell
 from kagemusha.reproduce.mia_figures import draw_figures
 from kagemusha.reproduce.mia_games import (
     CLASSIFIERS,
     CODES,
     FULL,
+    IN_CODES,
+    IN_ONEHOT,
+    METHODS,
+    MINMAX,
     ONEHOT,
     QUICK,
     SPACES,
     Adult,
     Hall,
-    Played,
     Sizes,
     adult,
+    code_behind,
+    several,
     targets,
 )
 from kagemusha.reproduce.mia_quality import quality
-from kagemusha.reproduce.mia_report import BEYOND, PAPERS, markdown, write_cells
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """Everything that was found."""
-
-    results: Results
-    claims: Sequence[Claim]
-    text: str
-
-    @property
-    def passed(self) -> bool:
-        """Whether every claim of the paper holds; some do not, and the report says why."""
-        return all(claim.holds for claim in self.claims)
+from kagemusha.reproduce.mia_report import BEYOND, CELLS, FACTS, PAPERS, Facts, Report
 
 
 def reproduce(
@@ -54,78 +47,125 @@ def reproduce(
     epochs: int = 0,
     jobs: int = 1,
     data: Adult | None = None,
+    only: Sequence[str] = (),
+    only_page: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Play everything, write tables and figures into `out`.
 
-    A stopped run goes on where it was (plays are kept in `out`/plays).
+    A stopped run goes on where it was (plays are kept in `out`/plays). `only` names games: the others stay as they are
+    stored. `only_page` plays nothing.
     """
-    from dataclasses import replace
-
-    sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs)
-    table = data or adult()
     out.mkdir(parents=True, exist_ok=True)
-    hall = Hall(table, sizes, out / ("plays-quick" if quick else "plays"), jobs)
-    results = _play_all(hall, table, sizes, progress)
-    found = claims(results)
-    command = "kagemusha reproduce mia" + (" --quick" if quick else " --full" if full else "")
-    command += f" --ctgan-epochs {epochs}"
-    text = markdown(results, found, command, sizes)
-    write_cells(results, out / "cells.csv")
-    draw_figures(results, out)
-    (out / "report.md").write_text(text, encoding="utf-8")
+    cells, facts = Cells.read(out / CELLS), Facts.read(out / FACTS)
+    if not only_page:
+        sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs)
+        table = data or adult()
+        hall = Hall(table, sizes, out / ("plays-quick" if quick else "plays"), jobs)
+        for name, share in _games(hall, table, sizes, only, progress):
+            game, numbers, found = share()
+            facts = facts.merged(_facts(name, game, numbers))
+            cells = cells.merged(Cells(found))
+            write_whole(out / CELLS, cells.to_csv().encode())
+            write_whole(out / FACTS, facts.to_json().encode())
+        if not only or "quality" in only:
+            learned = quality(table, hall.makers, repeat=sizes.learners, progress=part(progress, 0.9, 1.0))
+            facts = facts.merged(Facts(quality=learned))
+            write_whole(out / FACTS, facts.to_json().encode())
+    report = Report(cells, facts)
+    draw_figures(cells, out)
+    report.write(out)
     progress("done", 1.0)
-    return Report(results, found, text)
+    return report
 
 
-def _play_all(hall: Hall, data: Adult, sizes: Sizes, progress: Progress) -> Results:
+Play = Callable[[], tuple[Game, Mapping[str, Numbers], list[PlayedCell]]]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    name: str
+    share: float
+    maker: str
+    who: Sequence[Target]
+    how: Sequence[str]
+    where: Sequence[Space]
+    rules: Rules
+
+
+def _games(hall: Hall, data: Adult, sizes: Sizes, only: Sequence[str], progress: Progress) -> list[tuple[str, Play]]:
     table = data.table
-    steps: list[tuple[str, float, Callable[[], Played]]] = []
-    codes, onehot = targets(table, CODES), targets(table, ONEHOT)
-    normal = Rules(trainings=5, generations=sizes.stat, own=True, references=5)
-    exact = Rules(trainings=5, generations=sizes.exact, own=True, references=5)
-    noisy = Rules(trainings=sizes.noisy[0], generations=sizes.noisy[1], own=True)
+    three, rows = targets(table), targets(table, rows=sizes.random_rows)
+    blind = targets(table, blind=sizes.blind_rows)
+    best = (*PAPERS, "mvl-syn-best")
+    plans = []
+    for maker in ("stat", "bayes-net"):
+        # tables of codes drawn by STAT have no one-hot features: there it draws them itself
+        wide, far = (f"{maker}-onehot", (MINMAX,)) if maker == "stat" else (maker, (MINMAX, ONEHOT))
+        more = (*best, *BEYOND, *CLASSIFIERS) if maker == "bayes-net" else best
+        plans += [
+            _Plan(maker, 0.15, maker, three, best, IN_CODES, _own(sizes.grid)),
+            _Plan(f"{maker}-rows", 0.1, maker, rows, PAPERS, (MINMAX,), _own(sizes.rows)),
+            _Plan(f"{maker}-blind", 0.05, maker, [three[2], *blind], PAPERS, far, _own(sizes.blind)),
+            _Plan(f"{maker}-onehot", 0.3, wide, three, more, IN_ONEHOT, _own(sizes.onehot)),
+        ]
+    together = [several(table, count) for count in sizes.counts]
     ours = Rules(trainings=sizes.ours, references=max(3, sizes.ours // 2))
-    one = Rules(trainings=5, generations=sizes.onehot, own=True, references=5)
-
-    def add(
-        name: str,
-        share: float,
-        maker: str,
-        who: Sequence[Target],
-        how: Sequence[str],
-        where: Sequence[Space],
-        rules: Rules,
-    ) -> None:
-        steps.append((name, share, lambda: hall.play(name, maker, who, how, where, rules)))
-
-    add("stat", 0.1, "stat", codes, (*PAPERS, *BEYOND), [CODES], normal)
-    add("stat-onehot", 0.06, "stat-onehot", onehot[:3], PAPERS, [ONEHOT], one)
-    add("bayes-net", 0.16, "bayes-net", onehot, (*PAPERS, *BEYOND, *CLASSIFIERS), [ONEHOT], exact)
-    add("bayes-net-codes", 0.08, "bayes-net", codes[:3], PAPERS, [CODES], exact)
-    add("dp-bn-data", 0.14, "dp-bn-data", onehot[:3], (*PAPERS, "support"), [ONEHOT], noisy)
-    add("dp-bn", 0.14, "dp-bn", onehot[:3], (*PAPERS, "support"), [ONEHOT], noisy)
     many = Rules(trainings=sizes.many, references=max(2, sizes.many // 2))
+    plans.append(
+        _Plan("together", 0.1, "bayes-net", together, (*PAPERS[:2], "neighbour"), (CODES, MINMAX), _own(sizes.together))
+    )
     for domain in ("dp-bn-data", "dp-bn"):
-        add(f"spaces-{domain}", 0.06, domain, onehot[1:2], ("neighbour", "support"), SPACES, many)
-    add("privbayes", 0.05, "privbayes", onehot[:3], (*PAPERS, *BEYOND), [ONEHOT], ours)
-    add("kage", 0.08, "kage", onehot[:3], (*PAPERS, *BEYOND), [ONEHOT], ours)
-    together = Rules(trainings=sizes.together, references=max(2, sizes.together // 2))
-    many_targets = [_several(data, count) for count in sizes.counts]
-    add("together", 0.08, "bayes-net", many_targets, ("mvl-orig", "neighbour"), [ONEHOT], together)
+        plans.append(_Plan(domain, 0.14, domain, three, (*PAPERS, "support"), [ONEHOT], _own(sizes.noisy)))
+        plans.append(_Plan(f"spaces-{domain}", 0.06, domain, three[1:2], ("neighbour", "support"), SPACES, many))
+    plans += [_Plan(name, 0.08, name, three, (*PAPERS, *BEYOND), [ONEHOT], ours) for name in ("privbayes", "kage")]
     if "ctgan" in hall.makers:
-        deep = Rules(trainings=sizes.ctgan[0], generations=sizes.ctgan[1], references=sizes.ctgan[2])
-        add("ctgan", 1.0, "ctgan", onehot[:3], (*PAPERS, *BEYOND), [ONEHOT, CODES], deep)
-    found: dict[str, Played] = {}
-    total, done = sum(share for _, share, _ in steps), 0.0
-    for name, share, run in steps:
-        hall.progress = part(progress, 0.9 * done / total, 0.9 * (done + share) / total)
-        found[name] = run()
-        done += share
-    qualities = quality(data, hall.makers, repeat=sizes.learners, progress=part(progress, 0.9, 1.0))
-    return Results(found, qualities, tuple(sizes.counts))
+        deep = Rules(trainings=sizes.ctgan[0], generations=sizes.ctgan[1], references=max(2, sizes.ctgan[0]))
+        plans.append(_Plan("ctgan", 1.0, "ctgan", three, (*best, *BEYOND), SPACES, deep))
+    plans = [plan for plan in plans if not only or plan.name in only]
+    total, done, found = sum(plan.share for plan in plans), 0.0, []
+    for plan in plans:
+        stretch = part(progress, 0.9 * done / total, 0.9 * (done + plan.share) / total)
+        found.append((plan.name, _play(hall, plan, stretch)))
+        done += plan.share
+    return found
 
 
-def _several(data: Adult, count: int) -> Target:
-    made = choose("adaptive", data.table, count=count, space=ONEHOT, rng=np.random.default_rng([8, count]))
-    return Target(f"adaptive×{count}", made.rows, made.members, made.distance)
+def _play(hall: Hall, plan: _Plan, progress: Progress) -> Play:
+    folder = hall.folder
+
+    def run() -> tuple[Game, Mapping[str, Numbers], list[PlayedCell]]:
+        hall.progress = progress
+        # plays of other code are never taken over
+        hall.folder = folder and folder / code_behind(plan.maker)
+        return hall.play(plan.name, plan.maker, plan.who, plan.how, plan.where, plan.rules)
+
+    return run
+
+
+def _own(size: tuple[int, int]) -> Rules:
+    """So many trainings and tables from each; every training has references of its own."""
+    return Rules(trainings=size[0], generations=size[1], references=size[0], own=True)
+
+
+def _facts(name: str, game: Game, numbers: Mapping[str, Numbers]) -> Facts:
+    """What a page says of doubles beside accuracies: nearness to the outlier, and carriers of a code only it has."""
+    outlier = next((t for t in game.targets if t.name == "selective"), None)
+    if outlier is None:
+        return Facts()
+    nearest = f"selective|{ONEHOT.name}|{MeanDistance().name}"
+    carriers = f"selective|{ONEHOT.name}|unknown codes"
+    found: dict[str, list[list[float]]] = {}
+    for what, key in (("nearest", nearest), ("carriers", carriers)):
+        sides = [
+            [float(np.mean(v[key])) for unit, v in numbers.items() if unit.startswith(f"play-{side}-") and key in v]
+            for side in game.sides(outlier)
+        ]
+        if all(sides):
+            found[what] = sides
+    return Facts(sides={name: found} if found else {})
+
+
+def codes() -> dict[str, str]:
+    """Today's digest of the code behind the games of each synthesizer."""
+    return {maker: code_behind(maker) for maker in METHODS}

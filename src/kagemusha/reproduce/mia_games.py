@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from kagemusha.attacks.features import EXPANSIONS, SCALES, Space
-from kagemusha.attacks.game import Game, Numbers, Rules
+from kagemusha.attacks.game import Game, Numbers, Outcome, Rules
+from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT
 from kagemusha.attacks.inference.registry import inferences
 from kagemusha.attacks.runner import play
 from kagemusha.attacks.synthesis.method import Method
@@ -19,11 +20,13 @@ from kagemusha.attacks.synthesis.protocol import Maker
 from kagemusha.attacks.synthesis.unclipped import UnclippedStat
 from kagemusha.attacks.table import GameTable, read_table
 from kagemusha.attacks.targets import Target, choose
-from kagemusha.attacks.verdict import Finding, findings
+from kagemusha.attacks.verdict import findings
 from kagemusha.errors import DataError, UsageError
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
+from kagemusha.reproduce.mia_cells import PlayedCell
 from kagemusha.reproduce.paper_tables import data_folder
+from kagemusha.reproduce.stamps import code_of
 from kagemusha.schema import Category, Column, Integer, Schema
 
 BINS = 20
@@ -31,54 +34,59 @@ WEIGHT = "fnlwgt"
 CODES = Space("codes", "raw", (WEIGHT,))
 """The space that fits the paper's footnote (mean error : covariance error ≈ 1 : 10⁴)."""
 ONEHOT = Space("onehot", "sd")
+MINMAX = Space("codes", "minmax")
+"""The space in which most of the paper's claims on inferences hold."""
+
 SPACES = tuple(Space(e, s, w) for e in EXPANSIONS for s in SCALES for w in ((), (WEIGHT,)))
 """Every space of the sweep."""
 
-CLASSIFIERS = ("rf-naive", "lr-naive", "knn-naive", "rf-histogram", "lr-histogram", "rf-correlation")
+IN_CODES = tuple(space for space in SPACES if space.expansion == "codes")
+IN_ONEHOT = tuple(space for space in SPACES if space.expansion == "onehot")
+
+CLASSIFIERS = ("rf-naive", "lr-naive", "knn-naive", "rf-histogram", "lr-histogram", "rf-correlation", "tree-naive")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is played: generations of exact fits, (trainings, generations) of noisy ones."""
+    """How much is played: (trainings of each world, tables from each). Attackers' references are as many trainings."""
 
-    stat: int = 200
-    """Tables from each of five trainings of each world."""
-    exact: int = 50
-    """The same for Bayesian networks."""
-    onehot: int = 20
+    grid: tuple[int, int] = (20, 13)
+    """STAT and Bayesian networks in every space of codes: 520 plays per cell."""
+    onehot: tuple[int, int] = (8, 3)
+    """The same in one-hot spaces, which take thirty times as long."""
+    rows: tuple[int, int] = (3, 6)
+    """Each of many random rows."""
+    random_rows: int = 20
+    blind: tuple[int, int] = (10, 10)
+    """Each of several corners chosen without the table."""
+    blind_rows: int = 5
     noisy: tuple[int, int] = (30, 4)
     many: int = 100
     ours: int = 40
-    together: int = 20
+    together: tuple[int, int] = (10, 20)
     learners: int = 2
     counts: Sequence[int] = (1, 10, 25, 50, 75, 100, 250, 500, 750, 1000)
     epochs: int = 0
     """Epochs of CTGAN; 0 leaves it out."""
-    ctgan: tuple[int, int, int] = (5, 6, 3)
-    """Trainings, tables from each, and trainings of the attacker's own, of each world."""
+    ctgan: tuple[int, int] = (5, 6)
 
 
 QUICK = Sizes(
-    stat=2, exact=2, onehot=1, noisy=(3, 2), many=4, ours=3, together=2, learners=1, counts=(1, 10, 50), ctgan=(2, 1, 1)
+    grid=(3, 3),
+    onehot=(2, 1),
+    rows=(2, 1),
+    random_rows=2,
+    blind=(2, 1),
+    blind_rows=2,
+    noisy=(3, 2),
+    many=3,
+    ours=3,
+    together=(2, 2),
+    learners=1,
+    counts=(1, 10, 50),
+    ctgan=(2, 1),
 )
-FULL = Sizes(stat=500, onehot=50, together=50, noisy=(60, 8), many=300, ours=100, learners=5, ctgan=(15, 20, 15))
-
-
-@dataclass(frozen=True, eq=False)
-class Played:
-    """A game, its findings, and the numbers it was judged by."""
-
-    game: Game
-    findings: Sequence[Finding]
-    numbers: Mapping[str, Numbers]
-
-    def of(self, target: str, inference: str, space: Space) -> Finding:
-        """One cell."""
-        return next(
-            f
-            for f in self.findings
-            if (f.cell.target, f.cell.inference, f.cell.space) == (target, inference, space.name)
-        )
+FULL = Sizes(onehot=(20, 13), noisy=(60, 8), many=300, ours=100, together=(20, 13), learners=5, ctgan=(15, 20))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +129,24 @@ def prepared(table: GameTable) -> Adult:
     return Adult(table, coarse)
 
 
-def targets(
-    table: GameTable, space: Space, kinds: Sequence[str] = ("random", "selective", "adaptive", "blind")
-) -> list[Target]:
-    """The paper's three and the one chosen without the table; the random one is the same in every space."""
-    return [choose(kind, table, space=space, rng=np.random.default_rng([7, i])) for i, kind in enumerate(kinds)]
+def targets(table: GameTable, *, blind: int = 0, rows: int = 0) -> list[Target]:
+    """The paper's three, far off in one-hot coordinates; or so many blind corners; or so many random rows."""
+    if rows:
+        return [_named(f"random-{i}", "random", table, [7, i]) for i in range(rows)]
+    if blind:
+        return [_named(f"blind-{i}", "blind", table, [7, 3, i]) for i in range(blind)]
+    return [_named(kind, kind, table, [7, i]) for i, kind in enumerate(("random", "selective", "adaptive"))]
+
+
+def _named(name: str, kind: str, table: GameTable, seed: Sequence[int]) -> Target:
+    found = choose(kind, table, space=ONEHOT, rng=np.random.default_rng(list(seed)))
+    return Target(name, found.rows, found.members, found.distance)
+
+
+def several(table: GameTable, count: int) -> Target:
+    """So many adaptive targets, hidden together."""
+    made = choose("adaptive", table, count=count, space=ONEHOT, rng=np.random.default_rng([8, count]))
+    return Target(f"adaptive×{count}", made.rows, made.members, made.distance)
 
 
 def makers(data: Adult, sizes: Sizes) -> dict[str, Maker]:
@@ -168,10 +189,39 @@ class Hall:
         attacks: Sequence[str],
         spaces: Sequence[Space],
         rules: Rules,
-    ) -> Played:
+    ) -> tuple[Game, Mapping[str, Numbers], list[PlayedCell]]:
         """One game, judged."""
         made = self.makers[maker]
         game = Game(self.data.table, chosen, made, inferences(attacks), space=spaces, rules=rules, seed=1)
         folder = None if self.folder is None else self.folder / name
         numbers = play(game, folder, jobs=self.jobs, progress=self.progress)
-        return Played(game, findings(game.judge(numbers), budget=made.promised, exact_fit=made.exact), numbers)
+        outcome, code = game.judge(numbers), code_behind(maker)
+        cells = []
+        for one in game.inferences:
+            # where fit and attack draw nothing at random, every table is a trial; references are drawn for a training
+            exact = made.exact and not (one.references == "target" and rules.own)
+            mine = Outcome(outcome.maker, {c: s for c, s in outcome.scores.items() if c.inference == one.name})
+            for f in findings(mine, budget=made.promised, exact_fit=exact):
+                plays = int(f.scores[:, WITHOUT].size + f.scores[:, INSIDE].size)
+                n = len(f.scores) * (f.scores.shape[2] if exact else 1)
+                where = (name, f.cell.target, f.cell.space, f.cell.inference)
+                cells.append(PlayedCell(*where, f.accuracy, n, plays, f.constant, code))
+        return game, numbers, cells
+
+
+METHODS = {
+    "stat": "attacks.synthesis.unclipped",
+    "stat-onehot": "attacks.synthesis.unclipped",
+    "bayes-net": "synthesizers.privbayes",
+    "dp-bn-data": "synthesizers.privbayes",
+    "dp-bn": "synthesizers.privbayes",
+    "privbayes": "synthesizers.privbayes",
+    "kage": "synthesizers.kage.kage",
+    "ctgan": "synthesizers.ctgan",
+}
+"""Where what is played is."""
+
+
+def code_behind(maker: str) -> str:
+    """Today's digest of the code behind the games of a synthesizer."""
+    return code_of(__name__, "kagemusha.attacks.inference.registry", f"kagemusha.{METHODS[maker]}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,16 +18,11 @@ from kagemusha.reproduce.mia_paper import TABLE_4
 ROWS = {"svm": 5_000}
 
 
-@dataclass(frozen=True)
-class Quality:
-    """Mean accuracy of each learner over repeated halves."""
-
-    name: str
-    accuracy: Mapping[str, float]
-    spread: Mapping[str, float]
+QualityRow = tuple[str, str, Sequence[float]]
+"""Trained on, learner, accuracy on each of repeated halves."""
 
 
-def quality(data: Adult, makers: Mapping[str, Maker], *, repeat: int, progress: Progress = silent) -> list[Quality]:
+def quality(data: Adult, makers: Mapping[str, Maker], *, repeat: int, progress: Progress = silent) -> list[QualityRow]:
     """Synthesise one half, learn from it, test on the other half; real rows and the commonest answer beside it."""
     attacked = ("bayes-net", "ctgan", "dp-bn", "privbayes", "kage")
     tried: dict[str, Maker | None] = {"real": None, "stat": Method("stat", schema=data.coarse)}
@@ -57,10 +51,4 @@ def quality(data: Adult, makers: Mapping[str, Maker], *, repeat: int, progress: 
             (truth == np.bincount(codes[first][:, data.table.schema.domain.axis(data.income)]).argmax()).mean()
         )
         found["majority"].append(dict.fromkeys(TABLE_4, share))
-    return [_summary(name, runs) for name, runs in found.items()]
-
-
-def _summary(name: str, runs: Sequence[Mapping[str, float]]) -> Quality:
-    values = {learner: [run[learner] for run in runs] for learner in TABLE_4}
-    spread = {k: float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for k, v in values.items()}
-    return Quality(name, {k: float(np.mean(v)) for k, v in values.items()}, spread)
+    return [(name, learner, [run[learner] for run in runs]) for name, runs in found.items() for learner in TABLE_4]

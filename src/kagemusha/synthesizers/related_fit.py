@@ -150,7 +150,7 @@ def methods_of(synthesizer: Synthesizer, schema: Related) -> dict[str, Synthesiz
     found = {schema.root.name: synthesizer}
     for table in schema.tables[1:]:
         siblings = view_of(schema, table).siblings.name
-        found[table.name] = replace(synthesizer, max_cells=CELLS, target=siblings)  # type: ignore[call-arg,type-var]
+        found[table.name] = replace(synthesizer, max_cells=CELLS, target=siblings)  # type: ignore[type-var]
     return found
 
 

@@ -36,5 +36,7 @@ def suited(schema: Schema) -> Suited:
     numbers = sum(c.axis is not None and (bool(c.open_fields) or c.size > FEW_CODES) for c in columns)
     summary = f"{numbers} of {len(columns)} columns are numbers with more than {FEW_CODES} codes"
     if numbers >= MANY_NUMBERS and 2 * numbers > len(columns):
-        return Suited("nigao", f"{summary}: too many for tables of counts, enough for directions")
-    return Suited(DEFAULT, f"{summary}; tables of counts hold fewer than {MANY_NUMBERS}, and any number of labels")
+        given_up = "directions for learners, at the price of exact tables (--method kage is the other way round)"
+        return Suited("nigao", f"{summary}: {given_up}")
+    reason = f"fewer than {MANY_NUMBERS}" if numbers < MANY_NUMBERS else "no more than half"
+    return Suited(DEFAULT, f"{summary}, {reason}: tables of counts hold them, and any number of labels")

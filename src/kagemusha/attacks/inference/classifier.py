@@ -18,7 +18,7 @@ from kagemusha.attacks.threat import ALGORITHM, TABLE
 from kagemusha.errors import UsageError
 
 SETS = ("naive", "histogram", "correlation")
-LEARNERS = ("rf", "lr", "knn")
+LEARNERS = ("rf", "lr", "knn", "tree")
 BINS = 10
 TREES = 100
 NEIGHBOURS = 5
@@ -63,7 +63,7 @@ def _correlations(points: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Classifier:
-    """A random forest (100 trees), logistic regression (standardised) or k-NN (k = 5) over a set of features."""
+    """A random forest, a tree, logistic regression (standardised) or k-NN (k = 5) over a set of features."""
 
     learner: str = "rf"
     kind: str = "naive"
@@ -103,6 +103,8 @@ def _model(learner: str, rows: int, seed: int) -> Any:
     try:
         if learner == "rf":
             return import_module("sklearn.ensemble").RandomForestClassifier(TREES, random_state=seed, n_jobs=1)
+        if learner == "tree":
+            return import_module("sklearn.tree").DecisionTreeClassifier(random_state=seed)
         scaler = import_module("sklearn.preprocessing").StandardScaler()
         if learner == "lr":
             last = import_module("sklearn.linear_model").LogisticRegression(max_iter=2000)

@@ -99,12 +99,20 @@ def best_lambda(distances: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class MvlSyn:
-    """Against synthetic tables made from both worlds by trainings of one's own."""
+    """Against synthetic tables made from both worlds by trainings of one's own.
 
-    name: str = "mvl-syn"
+    With `sweep`, λ is the one that does best on the references, each judged by the others.
+    """
+
+    sweep: bool = False
     weight: float = LAMBDA
     needs: frozenset[str] = frozenset({TABLE, ALGORITHM})
     references: str = "target"
+
+    @property
+    def name(self) -> str:
+        """mvl-syn, or with the sweep mvl-syn-best."""
+        return "mvl-syn-best" if self.sweep else "mvl-syn"
 
     @property
     def statistic(self) -> Moments:
@@ -113,18 +121,30 @@ class MvlSyn:
 
     def scores(self, played: FloatArray, references: References, rng: np.random.Generator) -> FloatArray:
         """How much farther the references without the target are."""
-        width = _width(played.shape[-1])
+        weight = self._best(references.values) if self.sweep else self.weight
         found = np.empty(played.shape[:-1])
         for t, middle in enumerate(references.middle(len(played))):
-            apart = [self._mvl(played[t], middle[side], width) for side in (WITHOUT, INSIDE)]
-            found[t] = apart[WITHOUT] - apart[INSIDE]
+            found[t] = gap(_to_both(played[t], middle), weight)
         return found
 
-    def _mvl(self, numbers: FloatArray, reference: FloatArray, width: int) -> FloatArray:
-        apart = numbers - reference
-        mean = np.sqrt((apart[..., :width] ** 2).sum(axis=-1))
-        covariance = np.sqrt((apart[..., width:] ** 2).sum(axis=-1))
-        return np.asarray((1 - self.weight) * mean + self.weight * covariance)
+    def _best(self, values: FloatArray) -> float:
+        """From (references, side, numbers)."""
+        if len(values) < 2:
+            return self.weight
+        whole = values.sum(axis=0)
+        others = [(whole - one) / (len(values) - 1) for one in values]
+        return best_lambda(np.array([_to_both(one, rest) for one, rest in zip(values, others, strict=True)]))
+
+
+def _to_both(numbers: FloatArray, middle: FloatArray) -> FloatArray:
+    """Distances of mean and of covariance to the middle without the target, then to that with it, as `gap` takes."""
+    width = _width(numbers.shape[-1])
+    parts = []
+    for side in (WITHOUT, INSIDE):
+        apart = numbers - middle[side]
+        parts.append(np.sqrt((apart[..., :width] ** 2).sum(axis=-1)))
+        parts.append(np.sqrt((apart[..., width:] ** 2).sum(axis=-1)))
+    return np.stack(parts, axis=-1)
 
 
 def _width(length: int) -> int:

@@ -16,6 +16,7 @@ _MADE: dict[str, Callable[[], Inference]] = {
     "mvl-orig": MvlOrig,
     "mvl-orig-best": lambda: MvlOrig(sweep=True),
     "mvl-syn": MvlSyn,
+    "mvl-syn-best": lambda: MvlSyn(sweep=True),
     "neighbour": NearestNeighbour,
     "closest-record": closest_record,
     "density-ratio": DensityRatio,

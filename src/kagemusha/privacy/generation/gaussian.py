@@ -128,8 +128,8 @@ class GaussianGeneration:
         return (
             f"{common} ASSUMED, NOT PROTECTED: the covariance (divided by the number of records) of every such"
             f" table, and of every neighbour, has smallest eigenvalue at least {self.sigma:g}. For tables outside"
-            " this assumption there is no guarantee; a table that fails it is refused, and the refusal itself is"
-            " not covered."
+            " this assumption there is no guarantee, and nothing checks it: releases by `gaussian-rows` raise the"
+            " eigenvalues instead."
         )
 
     def _step(self) -> tuple[Fraction, Fraction]:

@@ -1,9 +1,9 @@
-"""Which pairs to measure and what each may cost, from noisy errors alone."""
+"""Which candidates to measure and what each may cost, from released numbers alone: the least predicted total error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,98 +11,51 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique
-
-TRUST = 0.5
-"""Share of a dependence that a path of chosen pairs of the same strength is trusted to bring along."""
-
-MARGIN = 0.1
-"""Going beyond the model's room must take this share off the predicted error: traded rows are not as good as a
-model."""
-
-OUTSIDE = 0.8
-"""Share of a pair's error that is thought to go if it is measured though the model has no room for it: rows are traded
-towards it."""
-
-PATIENCE = 40
-"""The search ends after this many pairs in a row that do not fit the model."""
-
-
-WORTH = 0.02
-"""The model may have four times the cells if that should take this share off the error."""
+from kagemusha.synthesizers.kage.constants import MARGIN, OUTSIDE, PATIENCE, SHARES, TRUST, WORTH
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenPairs:
-    """Chosen pairs (positions), the share of what is left each gets, and the share that goes to columns again."""
+class Candidates:
+    """What is believed of every pair and triple that could be measured, in records.
 
-    pairs: tuple[int, ...]
-    shares: tuple[float, ...]
-    columns: float
-    predicted: float
-    """Total error of all pairs, as they count, that this choice should lead to."""
-    expected: FloatArray
-    """The error that each pair should have then, in records."""
-    cells: int = 0
-    """The limit of the model it was made for."""
-    inside: bool = True
-    """Whether the model has room for all of them."""
-
-
-def shrunk(noisy: FloatArray, sigma: float) -> FloatArray:
-    """Noisy errors moved towards their mean by how much of their spread is noise, never below 0."""
-    return np.maximum(shrink_to_mean(noisy, sigma), 0.0)
-
-
-def shrink_to_mean(noisy: FloatArray, sigma: float) -> FloatArray:
-    """The same where values may be negative."""
-    if len(noisy) < 3:
-        return noisy
-    mean, spread = float(noisy.mean()), float(noisy.var())
-    signal = max(0.0, 1 - sigma**2 / spread) if spread > 0 else 0.0
-    return np.asarray(mean + signal * (noisy - mean))
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """What is believed of every pair before any is measured, in records.
-
-    `errors` are distances from independence, `strengths` the same on a scale from 0 to 1; `floor` is what chance adds
-    to them, which no model knows. `weights` w say how noise hurts: measured at a share q of what is left a pair gets
-    the error noise · w/√q, and keeps `rest`, which its question does not tell. `columns` is the squared error that its
-    two columns bring if they get all that is left; what they had before is `before` times that. `alone` is the error of
-    all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how much a pair counts.
+    `signal` is a pair's distance from independence, `strength` the same from 0 to 1 (0 for triples), and `unknown` how
+    far a candidate is from the model; `floor` is what chance adds, which no model knows. Measured at a share q of what
+    is left, a candidate keeps the error noise · weight/√q, and `rest`, which its groups hide. `columns` is the squared
+    error that its columns bring if they get all that is left; what they had before is `before` times that. `alone` is
+    the error of all columns themselves, likewise, as it counts beside that of all pairs. `importance` is how much a
+    candidate counts.
     """
 
     cliques: Sequence[Clique]
-    errors: FloatArray
-    strengths: FloatArray
+    signal: FloatArray
+    unknown: FloatArray
+    strength: FloatArray
     weights: FloatArray
     columns: FloatArray
-    alone: float
     importance: FloatArray
-    noise: float
-    before: float
     floor: FloatArray
     rest: FloatArray
-    unknown: FloatArray | None = None
-    """What of the errors a model does not know yet; all of it unless given."""
+    noise: float
+    before: float
+    alone: float
 
     @cached_property
     def price(self) -> FloatArray:
-        """The best split gives a pair a share in proportion to this."""
+        """The best split gives a candidate a share in proportion to this."""
         return np.asarray(np.maximum(self.weights * self.importance, 1e-9) ** (2 / 3))
 
     @cached_property
     def ends(self) -> tuple[IntArray, IntArray, int]:
-        """Numbers of both columns of each pair, and how many columns there are."""
-        names = {name: i for i, name in enumerate(dict.fromkeys(name for pair in self.cliques for name in pair))}
-        first, second = (np.array([names[pair[side]] for pair in self.cliques], dtype=np.int64) for side in (0, 1))
+        """Numbers of both columns of each pair (twice the first one for a triple), and how many columns there are."""
+        names = {name: i for i, name in enumerate(dict.fromkeys(name for clique in self.cliques for name in clique))}
+        pairs = [clique if len(clique) == 2 else (clique[0], clique[0]) for clique in self.cliques]
+        first, second = (np.array([names[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1))
         return first, second, len(names)
 
     def expected(self, taken: Sequence[int], left_out: FloatArray, share: float) -> FloatArray:
-        """Each pair's error if so large a share goes to columns.
+        """Each one's error if so large a share goes to columns.
 
-        Theirs and the pair's own add up like independent errors.
+        Theirs and its own add up like independent errors.
         """
         own = left_out.copy()
         if taken:
@@ -118,155 +71,166 @@ class Pairs:
         return total + self.alone / math.sqrt(self.before + share)
 
 
-ORDERS: Sequence[tuple[float, float | None]] = ((1.0, None), (0.5, None), (1.0, 0.5), (1.0, 0.0))
-"""Greedy orders: pairs by error over price to this power; the second, if any, for a spanning tree that comes first."""
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Chosen candidates (positions), the share of what is left each gets, and the share that goes to columns again."""
 
-MANY = 2000
-"""With more pairs only every other order is tried: it takes seconds."""
-
-SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8)
-"""Tried for columns."""
+    taken: tuple[int, ...]
+    shares: tuple[float, ...]
+    columns: float
+    predicted: float
+    """Total error of all candidates, as they count, that this choice should lead to."""
+    expected: FloatArray
+    """The error that each should have then, in records."""
+    cells: int = 0
+    """The limit of the model it was made for."""
+    inside: bool = True
+    """Whether the model has room for all of them."""
 
 
 def choose(
-    pairs: Pairs,
+    candidates: Candidates,
     tree: Callable[[int], Callable[[Clique], bool]],
     limits: Sequence[int],
     *,
-    beyond: bool = False,
     trust: float = TRUST,
+    outside: float = OUTSIDE,
     start: Sequence[int] = (),
-) -> ChosenPairs:
-    """The least predicted total error over orders, how many pairs to take, the share of columns and the model's limit.
+) -> Choice:
+    """The least predicted total error over orders, how many to take, the share of columns and the model's limit.
 
-    With the split q ∝ w^(2/3) the noise of a set of pairs is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part
-    of its error that the chosen ones do not imply. `tree` makes a function for a limit that takes a pair into a model
-    so large, or says False if it does not fit beside those taken so far; with `beyond` such a pair may be measured all
-    the same: rows can be traded towards it. A model of four times the cells must
-    take `WORTH` off the error. `start` names pairs that are taken already, whatever they are worth; what is unknown of
-    the others is then what they leave unknown. `trust` is the share of a path's strength that counts as known.
+    With the split q ∝ w^(2/3) the noise of a set is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part of its
+    error that the chosen ones do not imply. `tree` makes a function for a limit that takes a clique into a model so
+    large, or says False if it does not fit beside those taken so far; such a pair may be measured all the same, and
+    loses the share `outside` of its error: rows can be traded towards it. `start` names what is measured already and
+    stays; `trust` is the share of a path's strength that counts as known.
     """
-    within = _best_order(pairs, tree, limits, 0.0, trust, start)
-    if not beyond:
-        return within
-    further = _best_order(pairs, tree, limits, OUTSIDE, trust, start)
-    return replace(further, inside=False) if further.predicted < (1 - MARGIN) * within.predicted else within
-
-
-def _best_order(
-    pairs: Pairs,
-    tree: Callable[[int], Callable[[Clique], bool]],
-    limits: Sequence[int],
-    outside: float,
-    trust: float,
-    start: Sequence[int],
-) -> ChosenPairs:
-    best, scaled = ChosenPairs((), (), 1.0, math.inf, pairs.errors), math.inf
-    for order in ORDERS if len(pairs.cliques) <= MANY else ORDERS[:: len(ORDERS) // 2]:
-        for step, limit in enumerate(limits):
-            found, complete = _best_prefix(pairs, _greedy(pairs, tree(limit), *order, outside, trust, start), limit)
-            if found.predicted * (1 + WORTH) ** step < scaled:
-                best, scaled = found, found.predicted * (1 + WORTH) ** step
-            if complete:
-                break  # a larger model would hold the same pairs
+    best, scaled = Choice((), (), 1.0, math.inf, candidates.unknown), math.inf
+    for beyond, cost in ((0.0, 1.0), (outside, 1 + MARGIN)) if outside else ((0.0, 1.0),):
+        for forest in (False, True):
+            for step, limit in enumerate(limits):
+                steps = _greedy(candidates, tree(limit), forest, beyond, trust, start)
+                found, complete = _best_prefix(candidates, steps, limit)
+                if found.predicted * cost * (1 + WORTH) ** step < scaled:
+                    best = replace(found, inside=complete or not beyond)
+                    scaled = found.predicted * cost * (1 + WORTH) ** step
+                if complete:
+                    break  # a larger model would hold the same
     return best
 
 
 def _best_prefix(
-    pairs: Pairs, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int
-) -> tuple[ChosenPairs, bool]:
-    """The best number of pairs of one greedy order, and whether all that are worth it fit."""
-    best, count, columns, expected = math.inf, 0, 1.0, pairs.errors
-    taken: list[int] = []
+    candidates: Candidates, steps: Iterator[tuple[list[int], FloatArray, bool]], limit: int
+) -> tuple[Choice, bool]:
+    """The best number of candidates of one greedy order, and whether all that are worth it fit."""
+    best = Choice((), (), 1.0, math.inf, candidates.unknown, limit)
     complete = True
     for taken, left_out, fits in steps:
         complete &= fits
-        predictions = [pairs.predicted(taken, left_out, share) for share in (SHARES if taken else (1.0,))]
+        tried = SHARES if taken else (1.0,)
+        predictions = [candidates.predicted(taken, left_out, share) for share in tried]
         k = int(np.argmin(predictions))
-        if predictions[k] < best:
-            best, count, columns = predictions[k], len(taken), SHARES[k] if taken else 1.0
-            expected = pairs.expected(taken, left_out, columns)
-    chosen = taken[:count]
-    price = pairs.price[chosen] if chosen else np.zeros(0)
-    shares = tuple(float(x) for x in (1 - columns) * price / price.sum()) if chosen else ()
-    return ChosenPairs(tuple(chosen), shares, columns, best, expected, limit), complete
+        if predictions[k] < best.predicted:
+            price = candidates.price[taken]
+            shares = tuple(((1 - tried[k]) * price / price.sum()).tolist()) if taken else ()
+            expected = candidates.expected(taken, left_out, tried[k])
+            best = Choice(tuple(taken), shares, tried[k], predictions[k], expected, limit)
+    return best, complete
 
 
 def _greedy(
-    pairs: Pairs,
+    candidates: Candidates,
     add: Callable[[Clique], bool],
-    power: float,
-    first_power: float | None,
+    forest: bool,
     outside: float,
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
-    """Pairs in the order they pay off.
+    """Candidates in the order they pay off: by error over √price, or a `forest` of the strongest, then by error/price.
 
-    Now and then those taken so far, what is left of each pair's error, and whether all fit.
+    So strong pairs of wide columns are not starved by many narrow ones. Now and then those taken so far, what is left
+    of each one's error, and whether all fit.
     """
-    first, second, columns = pairs.ends
+    first, second, columns = candidates.ends
+    price, importance, rest = candidates.price, candidates.importance, candidates.rest
     implied = np.eye(columns)
-    open_ = np.ones(len(pairs.cliques), dtype=bool)
-    inside = np.ones(len(pairs.cliques))
+    waiting = np.ones(len(price), dtype=bool)
+    left = np.ones(len(price))
     part = np.arange(columns)
     taken: list[int] = []
     spent, refused, shown, fits = 0.0, 0, 0, True
-    price, importance = pairs.price, pairs.importance
 
-    def joined(i: int) -> None:
-        nonlocal implied
-        a, b = first[i], second[i]
-        inside[i] = 0.0
-        for x, y in ((a, b), (b, a)):
-            # a path's strength is the product of its edges; keep the strongest one
-            implied = np.maximum(implied, pairs.strengths[i] * np.outer(implied[:, x], implied[y]))
-        part[part == part[b]] = part[a]
-
-    for i in start:
-        fits &= add(pairs.cliques[i])
-        open_[i] = False
-        joined(i)
+    def take(i: int) -> None:
+        nonlocal implied, spent
         taken.append(i)
         spent += float(price[i])
-    before = implied[first, second] if start else np.zeros(len(inside))
-    everything = pairs.errors if pairs.unknown is None else pairs.unknown
+        waiting[i] = False
+        if left[i] == 1.0:
+            left[i] = 0.0
+            a, b = first[i], second[i]
+            for x, y in ((a, b), (b, a)):
+                # a path's strength is the product of its edges; keep the strongest one
+                implied = np.maximum(implied, candidates.strength[i] * np.outer(implied[:, x], implied[y]))
+            part[part == part[b]] = part[a]
+
+    for i in start:
+        fits &= add(candidates.cliques[i])
+        take(i)
+    before = implied[first, second] if start else np.zeros(len(price))
 
     def not_implied() -> FloatArray:
         new = implied[first, second] - before
-        known = np.divide(new, pairs.strengths, out=np.zeros(len(inside)), where=pairs.strengths > 0)
-        signal = everything * (1 - trust * np.minimum(1.0, known))
-        return np.asarray(np.hypot(signal, pairs.floor) * inside, dtype=np.float64)
+        known = np.divide(new, candidates.strength, out=np.zeros(len(price)), where=candidates.strength > 0)
+        signal = candidates.unknown * (1 - trust * np.minimum(1.0, known))
+        return np.asarray(np.hypot(signal, candidates.floor) * left, dtype=np.float64)
 
     unknown = not_implied()
     yield taken, unknown, fits
     while refused < PATIENCE:
-        # with the best split, a pair is worth its error if that exceeds the growth of everyone's noise
-        growth = pairs.noise * ((spent + price) ** 1.5 - spent**1.5)
-        eligible = open_ & (importance * (unknown - pairs.rest) > growth)
-        spanning = eligible & (part[first] != part[second]) if first_power is not None else eligible
+        # with the best split, one is worth its error if that exceeds the growth of everyone's noise
+        growth = candidates.noise * ((spent + price) ** 1.5 - spent**1.5)
+        gain = importance * (unknown - rest)
+        eligible = waiting & (gain > growth)
         if not eligible.any():
             break
-        growing = first_power is not None and bool(spanning.any())
-        divisor = price ** (first_power if growing and first_power is not None else power)
-        worth = importance * (unknown - pairs.rest) / divisor
+        spanning = eligible & (part[first] != part[second]) & forest
+        growing = bool(spanning.any())
+        worth = gain if growing else gain / (price if forest else np.sqrt(price))
         i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
-        open_[i] = False
-        if add(pairs.cliques[i]):
-            refused = 0
-            joined(i)
-        else:
+        if not add(candidates.cliques[i]):
             fits = False
             # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays
-            mended = outside * (1 - pairs.strengths[i] * unknown[i] / max(pairs.errors[i], unknown[i])) ** 2
-            if importance[i] * mended * unknown[i] <= growth[i]:
+            mended = outside * (1 - candidates.strength[i] * unknown[i] / max(candidates.signal[i], unknown[i])) ** 2
+            if len(candidates.cliques[i]) > 2 or importance[i] * mended * unknown[i] <= growth[i]:
                 refused += 1
+                waiting[i] = False
                 continue
-            inside[i] = 1 - mended
-        taken.append(i)
-        spent += float(price[i])
+            left[i] = 1 - mended
+        else:
+            refused = 0
+        take(i)
         unknown = not_implied()
         if len(taken) > 1.15 * shown:
             shown = len(taken)
             yield taken, unknown, fits
     yield taken, unknown, fits
+
+
+def topped_up(had: Mapping[int, float], wanted: Mapping[int, float], cost: float) -> dict[int, float]:
+    """How to split `cost` so that all that was spent comes nearest to the shares `wanted`: nobody gives anything back.
+
+    The lowest level L with Σ max(0, L·wanted − had) = cost, found by leaving out those that have had more than their
+    share. Parts below a millionth are not worth a question.
+    """
+    places = sorted(wanted, key=lambda i: had.get(i, 0.0) / wanted[i])
+    shares: FloatArray = np.cumsum([wanted[i] for i in places])
+    before: FloatArray = np.cumsum([had.get(i, 0.0) for i in places])
+    levels = (cost + before) / shares
+    reached = np.array([had.get(i, 0.0) / wanted[i] for i in places])
+    # the first so many are below the level that they would share, the next one is not
+    count = int(np.flatnonzero(levels > reached)[-1]) + 1
+    level = float(levels[count - 1])
+    raw = {i: level * wanted[i] - had.get(i, 0.0) for i in places[:count]}
+    worth = {i: x for i, x in raw.items() if x > 1e-6 * cost}
+    scale = cost / sum(worth.values())
+    return {i: x * scale for i, x in worth.items()}

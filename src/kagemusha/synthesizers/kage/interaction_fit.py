@@ -1,13 +1,15 @@
 """The Markov field that best explains noisy columns and noisy interactions.
 
-With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ c·s_r·max(l, s_r/(s_r + k·p)) θ², the dual
-of a maximum- entropy problem with soft constraints, where p is a cell's probability in the independent model. The
-quadratic part keeps noisy cells near that model, those most that expect fewer records than noise; it makes the problem
-strongly convex, so contradicting measurements do no harm and L-BFGS converges for every noise level.
+With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ λ_r θ², the mode of a Gaussian posterior:
+an interaction's cells are θ ~ N(0, τ_r²) around the independent model, where they expect the probability p, and y is
+p·θ with the noise s_r, so λ_r = s_r²/(p·τ_r²). τ_r comes from the measured interaction itself. Tails are heavier than a
+normal distribution's, so λ_r is at most c·s_r; and at least a quarter of that, so that the problem is strongly convex:
+contradicting measurements do no harm and L-BFGS converges for every noise level.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,18 +22,14 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
-
-MOST_CELLS = 1 << 21
-"""Of all tables together; those nearest to the model are left out."""
-
-LEAST_LEFT = 0.02
-"""A cell keeps at least this share of what the model expects: the model must be able to make its rows."""
-
-RAKES = 25
+from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES, POLISHED, PRIOR, WORK
 
 
 def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
-    """A table over codes for each pair, with the model's columns; pairs that noise explains are left out."""
+    """A table over codes for each pair, with the model's columns; pairs that noise explains are left out.
+
+    All tables together have some two million cells at most: those nearest to the model are left out.
+    """
     domain = generator.domain
     tables = generator.field.project_many([m.query.clique for m in measured])
     columns = dict(zip(domain.names, generator.project_many([(name,) for name in domain]), strict=True))
@@ -44,7 +42,7 @@ def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) 
             found[pair] = _raked(table * ratio[np.ix_(*m.query.groups)], *(columns[name] for name in pair))
             moved[pair] = float(np.abs(found[pair] - table).sum())
     kept: dict[Clique, FloatArray] = {}
-    room = MOST_CELLS
+    room = 1 << 21
     for pair in sorted(found, key=lambda pair: -moved[pair]):
         if found[pair].size <= room:
             kept[pair] = found[pair]
@@ -65,40 +63,17 @@ def _ratio(measured: NoisyInteraction, table: FloatArray) -> FloatArray | None:
     squared = float((distance**2).mean())
     if squared <= noise:
         return None
-    wanted = np.maximum(expected + (1 - noise / squared) * distance, LEAST_LEFT * expected)
+    # the model must be able to make its rows: a cell keeps at least a fiftieth of what it expects
+    wanted = np.maximum(expected + (1 - noise / squared) * distance, expected / 50)
     return np.divide(wanted, expected, out=np.ones_like(expected), where=expected > 0)
 
 
 def _raked(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
     """The table with these sums, by proportional fitting."""
-    for _ in range(RAKES):
+    for _ in range(25):
         table = table * np.divide(rows, s := table.sum(axis=1), out=np.zeros_like(rows), where=s > 0)[:, None]
         table = table * np.divide(columns, s := table.sum(axis=0), out=np.zeros_like(columns), where=s > 0)
     return table
-
-
-STIFFNESS = 0.6
-"""c above. Between 0.4 and 1 the error is flat for ε from 0.1 to 10 (docs/decisions/020-flagship.md)."""
-
-LENIENT, LEAST = 0.2, 0.25
-"""k and l in the header: a cell that expects many deviations of noise is drawn less towards the independent model, but
-at least so much: with hardly any pull the fit of millions of records does not converge."""
-
-FLOOR = 0.3
-"""The least curvature a cell is thought to have, in those of a cell of average probability."""
-
-ENOUGH = 0.1
-"""The fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood a
-record."""
-
-
-POLISHED, POLISH = 0.01, 160
-"""Then columns alone are fitted, until passes gain less than this share of what their noise costs; and the most
-passes of that."""
-
-STEPS, WORK = (80, 800), 2.0e9
-"""Fewest and most belief-propagation passes of a fit; in between, so many that this many cells are visited: about 10
-s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +122,14 @@ class _Problem:
         average = np.repeat(1 / sizes, sizes)
         expected = self.seen(self.offset)[1]
         self.noise = noise
-        self.ridge: FloatArray = STIFFNESS * noise * np.maximum(LEAST, noise / (noise + LENIENT * expected))
-        self.unit: FloatArray = (np.maximum(expected, FLOOR * average) + self.ridge) ** -0.5
+        # columns are posterior means already: they get the least that lets the fit converge
+        self.ridge: FloatArray = PRIOR * noise
+        self.ridge[: self.of_columns] *= LEAST
+        for start, one in zip(starts[len(columns) :].tolist(), interactions, strict=False):
+            here = slice(start, start + int(np.prod(one.query.shape)))
+            free = math.prod(n - 1 for n in one.query.shape)
+            self.ridge[here] *= precision(self.target[here], expected[here], one.sigma / total, free)
+        self.unit: FloatArray = (np.maximum(expected, average / 3) + self.ridge) ** -0.5
         # columns must answer every move of their pairs; longer steps let them keep up
         self.unit[: starts[len(columns)]] *= 2
 
@@ -204,6 +185,16 @@ class _Problem:
         return float(value), self.unit * self.centred(seen - self.target + pull)
 
 
+def precision(values: FloatArray, expected: FloatArray, sigma: float, free: int) -> FloatArray:
+    """The prior precision of a measured interaction's cells, as a share of the most that they may get.
+
+    θ ~ N(0, τ²) moves a cell by p·θ, so its mode has the ridge s²/(p·τ²); Σ y² ≈ τ²·Σ p² + free·s² gives τ². All in
+    shares of the records: `values` y, `expected` p in the independent model, `sigma` s, and the `free` cells.
+    """
+    signal = max(float((values**2).sum()) - free * sigma**2, 1e-3 * free * sigma**2)
+    return np.asarray(np.clip(sigma * float((expected**2).sum()) / (PRIOR * expected * signal), LEAST, 1.0))
+
+
 def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:
     """For each axis: the line of cells every parameter belongs to, and one over its length (0: not centred)."""
     depth = max((len(shape) for shape in shapes[columns:]), default=0)
@@ -253,12 +244,12 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = int(np.clip(WORK / (tree.cells + problem.size), *STEPS)) if max_steps is None else max_steps
+    calls = int(np.clip(WORK / (tree.cells + problem.size), *PASSES)) if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge
         columns_now = x[: problem.of_columns]
-        polish = min(POLISH, calls)
+        polish = min(2 * PASSES[0], calls)
         better = lbfgs(problem.columns_after(x), columns_now, max_calls=polish, progress=problem.column_progress)
         x = np.concatenate([better, x[problem.of_columns :]])
     theta = problem.theta(x)

@@ -33,8 +33,12 @@ def class_sizes(counts: FloatArray, rows: float) -> FloatArray:
 
 def means_share(width: int, classes: int, rows: float, cost: float) -> float:
     """The share of the budget for class means, from public and released sizes."""
-    noise = width * (classes / rows) ** 2 / (2 * MEANS[0] * cost)
-    return float(np.clip(MEANS[0] * noise / QUIET, *MEANS))
+    return float(np.clip(MEANS[0] * means_noise(width, classes, rows, cost) / QUIET, *MEANS))
+
+
+def means_noise(width: int, classes: int, rows: float, cost: float) -> float:
+    """The noise of class means at their least share, as a part of a record's squared length."""
+    return width * (classes / rows) ** 2 / (2 * MEANS[0] * cost)
 
 
 def class_means(

@@ -28,7 +28,18 @@ from kagemusha.synthesizers.kage.kage import Kage
 from kagemusha.synthesizers.nigao.cells import MOST_CLASSES, candidates, choose_cells
 from kagemusha.synthesizers.nigao.estimates import MEANS
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
-from kagemusha.synthesizers.nigao.phases import CENTRE, LENGTHS, MEAN_QUANTILE, SCATTER, Purse, likeness, mean_record
+from kagemusha.synthesizers.nigao.phases import (
+    CENTRE,
+    LENGTHS,
+    MEAN_QUANTILE,
+    SCATTER,
+    ClassMeans,
+    Likeness,
+    Purse,
+    likeness,
+    mean_record,
+)
+from kagemusha.synthesizers.nigao.plain import is_small, plain_likeness
 from kagemusha.synthesizers.nigao.scales import scaled
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -87,7 +98,12 @@ class Nigao(Synthesizer):
         cells = choose_cells(curator, around, options, mean.rows, purse, progress)
         around = replace(around, cells=cells_of(domain, cells))
         inside = part(progress, 0.0, 1.0 if alone else 0.6)
-        found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside)
+        small = self.directions is None and is_small(around.raw_width, around.classes, mean.rows, purse.rho)
+
+        def plain(first: ClassMeans) -> Likeness | None:
+            return plain_likeness(curator, around, mean, purse, inside, first) if small else None
+
+        found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside, plain=plain)
         generator = ClassGenerator(
             domain,
             mean.rows,

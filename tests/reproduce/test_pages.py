@@ -1,0 +1,100 @@
+"""Stamps, the sentence on code, and every committed page: none is older than its code without saying so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kagemusha.reproduce import pages, stamps
+from kagemusha.reproduce.claims import exact, from_json, untried
+from kagemusha.reproduce.pages import BEGIN, CLAIMS, END, PAGE, PAPERS, STAMP, code_sentence, refresh, write_page
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+FOLDERS = [paper.folder for paper in PAPERS]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_committed_page_is_older_than_its_code_without_saying_so(folder: str) -> None:
+    """If this fails: `kagemusha reproduce pages --readme README.md`, and commit what it renews."""
+    page = (RESULTS / folder / PAGE).read_text(encoding="utf-8")
+    assert page == pages.refreshed(RESULTS / folder)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_committed_page_has_every_picture_and_verdict_it_speaks_of(folder: str) -> None:
+    page = (RESULTS / folder / PAGE).read_text(encoding="utf-8")
+    links = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
+    assert links
+    assert all((RESULTS / folder / name).exists() for name in links)
+    claims = from_json((RESULTS / folder / CLAIMS).read_text(encoding="utf-8"))
+    rows = re.findall(r"\| \**(holds|does not hold|cannot tell)\** \|\n", page.split("\n## ")[1] + "\n")
+    assert len(rows) == sum(not claim.ours for claim in claims)
+    assert rows == [claim.verdict for claim in claims if not claim.ours]
+
+
+def test_the_readme_has_todays_table() -> None:
+    """If this fails: `kagemusha reproduce pages --readme README.md`."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == pages.with_papers(readme, RESULTS)
+
+
+def test_a_page_says_what_is_older() -> None:
+    now = {"a": "1", "b": "2"}
+    assert "today's code" in code_sentence({"a": ["1"], "b": ["2"]}, now)
+    assert "Older than its code: b" in code_sentence({"a": ["1"], "b": ["2", "1"]}, now)
+    assert "everything" in code_sentence({"a": ["0"], "b": [""]}, now)
+    assert "Older than its code: c" in code_sentence({"a": ["1"], "c": ["9"]}, now)
+
+
+def test_pages_are_renewed_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "codes_of", lambda folder: {"runs": "1"})
+    out = tmp_path / "aim"
+    out.mkdir()
+    claims = [exact("Table 1", "it is so", "yes", True), untried("Table 2", "and so", "not run")]
+    write_page(out, "aim", claims, {"runs": ["1", "1"]}, "About.", ["## More"])
+    assert "1 holds, 0 does not hold, 1 cannot tell, of 2" in (out / PAGE).read_text()
+    assert json.loads((out / STAMP).read_text()) == {"runs": ["1"]}
+    readme = tmp_path / "README.md"
+    readme.write_text("before <!-- papers --><!-- /papers --> after")
+    assert refresh(tmp_path, readme) == [readme]
+    assert "| 1 | 0 | 1 | today's |" in readme.read_text()
+    assert refresh(tmp_path, readme) == []
+    monkeypatch.setattr(pages, "codes_of", lambda folder: {"runs": "2"})
+    assert refresh(tmp_path, readme) == [out / PAGE, readme]
+    text = (out / PAGE).read_text()
+    assert "Older than its code" in text[text.index(BEGIN) : text.index(END)]
+    assert "in part older" in readme.read_text()
+
+
+def test_a_digest_is_of_code_and_not_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "synthesizers"
+    package.mkdir()
+    one, other = package / "one.py", package / "other.py"
+    monkeypatch.setattr(stamps, "_TOP", tmp_path)
+
+    def digest(first: str, second: str) -> str:
+        one.write_text(first)
+        other.write_text(second)
+        for cached in (stamps._digest, stamps._source, stamps._imports_of):
+            cached.cache_clear()
+        return stamps.code_of("kagemusha.synthesizers.one")
+
+    plain = "from kagemusha.synthesizers.other import f\nx = f() # '#'\n"
+    base = digest(plain, "def f():\n    return '# 1'\n")
+    assert digest('"""Words."""\n' + plain, 'def f():\n    """Words."""\n\n    return \'# 1\'  # why\n') == base
+    assert digest(plain, "def f():\n    return '# 2'\n") != base, "an import is followed"
+    assert digest("x = 1\n", "def f():\n    return '# 1'\n") != base
+    for cached in (stamps._digest, stamps._source, stamps._imports_of):
+        cached.cache_clear()
+
+
+def test_what_a_result_depends_on_is_found() -> None:
+    found = stamps.behind(["kagemusha.annotation.loop"], without=["kagemusha.synthesizers.kage"])
+    assert "kagemusha.graphical.kernels" in found
+    assert "kagemusha.annotation.votes" in found
+    assert not [name for name in found if name.startswith("kagemusha.synthesizers.kage")]
+    assert not [name for name in found if name.startswith(("kagemusha.ledger", "kagemusha.cli"))]
