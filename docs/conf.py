@@ -71,9 +71,18 @@ def read(app: Any, name: str, source: list[str]) -> None:
     contents = below(page, text) if page.name in ("index.md", "README.md") else ""
     for mark, made in PARTS.items():
         text = text.replace(mark, made()) if mark in text else text
+    if "/ja/" in name:
+        text = re.sub(r"(?<=[。、])\n(?=\S)", "", text)  # a line's end is no blank in Japanese
     source[0] = LINK.sub(lambda found: outside(page, found["target"]), text) + contents
+
+
+def speak(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Pages in Japanese say so to browsers and screen readers."""
+    if "/ja/" in name:
+        context["language"] = "ja"
 
 
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("source-read", read)
+    app.connect("html-page-context", speak)

@@ -35,9 +35,21 @@ def test_a_page_is_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Mo
             run_page(wrong)
 
 
+TRANSLATED = [p for p in sorted((DOCS / "tutorials" / "ja").glob("*.md")) if p.stem != "index"]
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: page.stem)
+def test_a_translated_tutorial_has_the_steps_of_the_other(page: Path) -> None:
+    """So it does what it shows, too."""
+    english, japanese = (p.read_text(encoding="utf-8") for p in (page.parents[1] / page.name, page))
+    assert list(steps(japanese)) == list(steps(english))
+    assert japanese.count("\n## ") == english.count("\n## ")
+    assert f"](../{page.name})" in japanese
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [p for p in sorted((DOCS / "tutorials").rglob("*.md")) if p.stem != "index"], ids=lambda page: page.stem
+    "page", [p for p in sorted((DOCS / "tutorials").glob("*.md")) if p.stem != "index"], ids=lambda page: page.stem
 )
 def test_a_tutorial_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text(encoding="utf-8")

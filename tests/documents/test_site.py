@@ -84,6 +84,13 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 
 @pytest.mark.slow
+def test_pages_say_which_language_they_are_in(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        language = "ja" if path.parent.name == "ja" else "en"
+        assert f'lang="{language}"' in path.read_text(encoding="utf-8").split("<head>")[0], path
+
+
+@pytest.mark.slow
 def test_the_reference_has_every_command_and_name(site: Path) -> None:
     text = (site / "reference" / "cli.html").read_text(encoding="utf-8")
     assert [c for c in commands(typer.main.get_command(app)) if f"kagemusha {c}" not in text] == []
