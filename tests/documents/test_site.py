@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,3 +145,27 @@ def test_every_page_of_the_site_is_in_its_navigation_for_readers_on_github_too()
             found = re.findall(r"\]\(([^)#\s:]+\.md)", path.read_text(encoding="utf-8"))
             waiting += [p for p in ((path.parent / t).resolve() for t in found) if p.is_relative_to(DOCS)]
     assert sorted(p.relative_to(DOCS) for p in DOCS.rglob("*.md") if p not in seen) == []
+
+
+def told() -> Iterator[tuple[str, list[str]]]:
+    """Every command that a page of docs/ shows in a block, without its comment."""
+    for path in sorted(DOCS.rglob("*.md")):
+        for block in re.findall(r"^```sh\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.startswith("kagemusha "):
+                    yield path.name, shlex.split(line, comments=True)[1:]
+
+
+def test_commands_on_pages_exist_and_have_the_options_that_are_shown() -> None:
+    found, wrong = list(told()), []
+    for page_name, words in found:
+        command: Any = typer.main.get_command(app)
+        while words and words[0] in getattr(command, "commands", {}):
+            command, words = command.commands[words[0]], words[1:]
+        if hasattr(command, "commands") and "label" in command.commands:
+            command = command.commands["label"]  # what `annotate` does unless it is named
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        wrong += [f"{page_name}: {command.name} {option}" for option in given - known]
+    assert wrong == []
+    assert len(found) > 60
