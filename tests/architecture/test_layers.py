@@ -134,7 +134,11 @@ def test_only_the_release_room_fit_and_the_command_line_hold_a_source_with_a_led
             both.add(name_of(file))
     both.discard("kagemusha")  # it lists the names of others and holds nothing
     allowed = {name for name in both if name.startswith(("kagemusha.release.", "kagemusha.cli."))}
-    assert both - allowed == {"kagemusha.synthesizers.fit", "kagemusha.making.order"}
+    assert both - allowed == {
+        "kagemusha.synthesizers.fit",
+        "kagemusha.synthesizers.related_fit",
+        "kagemusha.making.order",
+    }
 
 
 def test_no_name_means_two_things_in_a_module() -> None:

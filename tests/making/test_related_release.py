@@ -124,9 +124,12 @@ def test_every_event_says_which_table_it_asked_and_as_what_a_person_counts(place
     certificate = Certificate.from_json((place / "doubles" / "certificate.json").read_text(encoding="utf-8"))
     seen = {(event.query.table, event.query.rows) for event in certificate.events if event.query}
     assert dict(seen) == certificate.tables
-    assert certificate.tables["labs"] == 4 * PARTS
+    assert certificate.tables["labs"] == 25 * PARTS
     assert certificate.epsilon == 20.0
     assert any("'visits', 'drugs', 'labs'" in sentence for sentence in certificate.assumptions)
+    page = (place / "doubles" / "certificate.html").read_text(encoding="utf-8")
+    assert "with everything that belongs to them in all tables, however many rows that is" in page
+    assert "of which at most" not in page
 
 
 def test_keys_fit_and_are_new(doubles: dict[str, pd.DataFrame]) -> None:
@@ -253,7 +256,7 @@ def test_replace_adjacency_makes_the_number_of_persons_public_and_no_other(monke
     assert model.rows == 120
     events = [event for event in model.certificate.events if event.query and event.query.table == "drugs"]
     counts = next(event for event in events if event.query and event.query.kind == "counts")
-    assert counts.l2_squared == 2 * (2 * PARTS) ** 2  # type: ignore[attr-defined]
+    assert counts.l2_squared == 2 * (5 * PARTS) ** 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -287,3 +290,15 @@ def test_what_related_tables_do_not_have_is_refused(place: Path) -> None:
     ):
         with pytest.raises(UsageError, match=why):
             planned_related(Order(table=place / "tables", budget=Budget(1.0), **given), schema)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", [0, None])
+def test_tables_without_rows_are_tables_too(rows: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kagemusha.synthesizers.next_rows.DRAWN", 100)
+    monkeypatch.setattr("kagemusha.synthesizers.related_fit.PARENTS", 100)
+    tables = hospital(60)
+    given = {"patients": tables["patients"].iloc[:rows], "drugs": tables["drugs"].iloc[:0]}
+    model = kg.fit_related(given, 1.0, schema=read_declared(TEXT.split("[tables.visits]")[0] + DRUGS), simulation=3)  # type: ignore[arg-type]
+    doubles = model.sample(20, seed=1, like="polars")
+    assert len(doubles["patients"]) == 20
+    assert set(doubles["drugs"]["patient_id"]) <= set(doubles["patients"]["patient_id"])

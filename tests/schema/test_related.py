@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from kagemusha.errors import SchemaError
 from kagemusha.schema import Schema
-from kagemusha.schema.declared import read_declared
-from kagemusha.schema.related import PARTS, Related
+from kagemusha.schema.declared import FIELDS, read_declared
+from kagemusha.schema.related import COUNTS_AS, PARTS, Related
 from kagemusha.schema.views import grid
 
 TEXT = """
@@ -67,9 +69,9 @@ def test_a_person_counts_as_the_product_down_the_tables() -> None:
     assert found == {
         "patients": 1,
         "visits": 3 * PARTS,
-        "labs": 6 * PARTS,
+        "labs": 15 * PARTS,
         "visits-next": 3 * PARTS,
-        "labs-next": 6 * PARTS,
+        "labs-next": 15 * PARTS,
     }
 
 
@@ -125,3 +127,29 @@ def test_mistakes_are_named(old: str, new: str, why: str) -> None:
 def test_what_takes_one_table_says_so() -> None:
     with pytest.raises(SchemaError, match="declares several tables: synth, sample and verify take it"):
         Schema.loads(TEXT)
+
+
+def test_the_schema_on_the_page_is_one() -> None:
+    page = Path(__file__).parents[2] / "docs" / "related.md"
+    (text,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    schema = read(text)
+    assert [table.name for table in schema] == ["patients", "visits"]
+    one = text.replace('key = "patient_id"\n', 'key = "patient_id"\nfirst_of = "visits"\n', 1)
+    assert read(one).root.first_of == "visits"
+    with pytest.raises(SchemaError, match="first_of is for the table of the persons"):
+        read(text.replace('order = "date"', 'first_of = "patients"'))
+    with pytest.raises(SchemaError, match="there is no table 'visit'"):
+        read(one.replace('first_of = "visits"', 'first_of = "visit"'))
+
+
+def test_every_field_of_a_table_is_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "related.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)`", page, re.M)) == set(FIELDS) - {"columns", "constraint"}
+    assert f"({COUNTS_AS} if not said)" in page
+
+
+def test_guesses_are_not_released() -> None:
+    rules = "[[tables.patients.constraint]]\nrule = \"sex = 'F'\"\nguess = true\n"
+    schema = read(TEXT.replace("[tables.visits]\n", rules + "[tables.visits]\n"))
+    assert schema.root.schema.constraints
+    assert not schema.released.root.schema.constraints

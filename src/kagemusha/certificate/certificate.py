@@ -41,7 +41,6 @@ def totals(events: tuple[Event, ...], accounting: Accounting, delta: float) -> M
 
 
 T = TypeVar("T")
-
 FORMAT = "kagemusha-certificate/3"
 
 
@@ -146,7 +145,8 @@ class Certificate:
         return any(event.sampled_steps for event in self.events)
 
     @property
-    def of_whom(self) -> str:  # whether the promise is about a person or about a row
+    def of_whom(self) -> str:
+        """Whether the promise is about a person or about a row."""
         return "row" if self.promised.rows == 1 and self.unit_column is None else "person"
 
     def with_assumptions(self, remarks: Sequence[str] = ()) -> Certificate:

@@ -18,7 +18,7 @@ from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.paid import bell_shaped, paid_check
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.events import Event
-from kagemusha.schema import Drop, Schema
+from kagemusha.schema import Schema
 from kagemusha.schema.related import Related, Table
 
 E = TypeVar("E", bound=Event)
@@ -118,7 +118,7 @@ def _lost(inventory: Inventory, schema: Related, table: Table, safe: bool) -> in
     import pyarrow.compute as pc
 
     above = schema[table.parent or ""]
-    if isinstance(table.schema[table.key], Drop) or isinstance(above.schema[above.names_rows or ""], Drop):
+    if not (table.schema[table.key].in_doubles and above.schema[above.names_rows or ""].in_doubles):
         return 0
     keys = _column(inventory.folder / _doubles(inventory, table.name)[0], table.key, safe)
     names = _column(inventory.folder / _doubles(inventory, above.name)[0], above.names_rows or "", safe)

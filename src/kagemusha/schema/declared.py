@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from kagemusha.columns import Modelled, Surrogate
+from kagemusha.columns import Surrogate
 from kagemusha.columns.registry import column_from_fields, did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.files import StrangeFileError, read_regular
@@ -70,10 +70,10 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
         declared = {c: column_from_fields(c, with_list(c, given, folder)) for c, given in columns.items()}
         keys = [k for k in (fields["key"], fields.get("id")) if isinstance(k, str)]
         first = [declared.get(k) or Surrogate(k, prefix=k[:1].upper()) for k in dict.fromkeys(keys)]
-        if any(isinstance(c, Modelled) for c in first):
-            raise SchemaError(f"the keys {', '.join(keys)} are identifiers: surrogate, drop, or not declared at all")
         rest = [c for c in declared.values() if c.name not in keys]
         schema = Schema([*first, *rest], constraints=constraints_of(fields.get("constraint", []), folder))
+        if any(column.name in keys for column in schema.modelled):
+            raise SchemaError(f"the keys {', '.join(keys)} are identifiers: surrogate, drop, or not declared at all")
     except SchemaError as error:
         raise SchemaError(f"tables.{name}: {error}") from None
     rest_of = {

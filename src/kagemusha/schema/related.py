@@ -31,7 +31,7 @@ PARTS = 840
 MOST_PARTS = 1_000_000
 """Parts that all rows of one person in a table may count as."""
 
-COUNTS_AS, MOST = 2, 100_000
+COUNTS_AS, MOST = 5, 100_000
 
 NAME = r"[A-Za-z0-9_-]{1,64}"
 """Names of tables are parts of file names."""

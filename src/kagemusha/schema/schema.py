@@ -40,8 +40,7 @@ class Schema:
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
-    rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})
-    """As how many rows a record counts in each table: as one, in a table that needs no name."""
+    rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
 
     def __init__(
         self,
@@ -202,7 +201,8 @@ class Schema:
         return replace(self, columns=(*(new.pop(c.name, c) for c in self.columns), *new.values()))
 
     def view(self, name: str) -> Schema:
-        return self  # of one table; several have a view each (`schema.related`)
+        """What is counted of the one table there is; several have a view each (`schema.related`)."""
+        return self
 
     def confirm(self) -> Schema:
         """The same schema with nothing marked derived: a person vouches that every fact is public."""

@@ -21,8 +21,9 @@ from kagemusha.identity import Identity
 from kagemusha.schema import Column, Drop, Schema
 from kagemusha.schema.related import Related, Table
 from kagemusha.sources.bounding import Persons
+from kagemusha.sources.file import CHUNK
 from kagemusha.sources.frame import unit_values
-from kagemusha.sources.header import shielded
+from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_duckdb, open_files
 from kagemusha.sources.linked import ReadTable, mixed, starts_of
 from kagemusha.sources.steps import RelatedSource
@@ -130,8 +131,8 @@ def _loaded(file: RawTable | DuckTable) -> Any:
         f'{file.source(at)} AS "{name.replace(chr(34), chr(34) * 2)}"' for at, name in enumerate(file.names)
     )
     with file.reading() as (connection, scan):
-        table = shielded(file.path, lambda: connection.sql(f"SELECT {names} FROM {scan}").arrow())
-        table = table if hasattr(table, "num_rows") else table.read_all()
+        query = connection.sql(f"SELECT {names} FROM {scan}")
+        table = shielded(file.path, lambda: arrow_batches(query, CHUNK).read_all())
     file.check_count(table.num_rows)
     return table
 

@@ -25,7 +25,7 @@ from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.views import View, lag_clique
 from kagemusha.synthesizers.lagged import Lagged, shares, shares_after, with_margins
 
-DRAWN = 5_000
+DRAWN = 4_000
 """Rows from the model on which potentials are scaled."""
 
 ROUNDS = 40
@@ -146,7 +146,7 @@ def scaled(
     wanted = np.concatenate([targets[clique].ravel() for clique in cliques])
 
     def loss(change: FloatArray) -> tuple[float, FloatArray]:
-        plan = ConditionalField(_field(domain, 1.0, changed(change)), known)
+        plan = ConditionalField(_field(domain, 1.0, changed(change)), known, rough=True)
         log_z, tables = plan.expected(rows)
         expected = {}
         for part, table in zip(plan.parts, tables, strict=True):
