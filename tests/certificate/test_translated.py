@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_every_kind_of_certificate_can_be_said(folder: Path) -> None:
         assert "a word of the publisher&#39;s own" in page
         rest = page.split("</h2>\n<ul>")[1].split("</ul>")[0]
         assert not re.search(r"[A-Za-z]{3,} [a-z]{2,} [a-z]{2,}", rest), "an English sentence was left"
+
+
+def test_both_templates_decide_by_the_same_conditions() -> None:
+    """What is said of a kind of release on one page is said on the other."""
+    folder = files("kagemusha.certificate").joinpath("templates")
+    english, japanese = (
+        set(re.findall(r"{% (?:if|elif|for) (.*?) %}", folder.joinpath(name).read_text(encoding="utf-8")))
+        for name in ("certificate.html", "certificate.ja.html")
+    )
+    assert english - japanese <= {
+        "assumption in certificate.assumptions if assumption in certificate.required_assumptions"
+    }
+    assert japanese - english <= {"assumption in rests_on"}
 
 
 def test_both_pages_show_the_same_numbers(folder: Path) -> None:
