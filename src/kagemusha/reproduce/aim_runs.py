@@ -79,8 +79,10 @@ ARMS = (
 )
 """The paper's five methods first, then what else its text or its authors' code could mean."""
 
-PLACES = dict.fromkeys(("aim", "aim-k3", "aim-noinit", "aim-lap"), "kagemusha.synthesizers.aim")
-PLACES["privbayes"] = "kagemusha.synthesizers.privbayes"
+PLACES = {
+    **dict.fromkeys(("aim", "aim-k3", "aim-noinit", "aim-lap"), "kagemusha.synthesizers.aim"),
+    "privbayes": "kagemusha.synthesizers.privbayes",
+}
 """Where the methods are."""
 
 BY_NAME = {arm.name: arm for arm in ARMS}

@@ -14,39 +14,23 @@ import numpy as np
 
 from kagemusha.annotation.acquisition import acquisition
 from kagemusha.annotation.desk import Answers, SimulatedDesk, answers_of
-from kagemusha.annotation.judges import ForestTrainer, RecordVectors, Trainer, prediction
+from kagemusha.annotation.judges import ForestTrainer, Trainer
 from kagemusha.annotation.loop import CANDIDATES, Annotated
 from kagemusha.arrays import IntArray
-from kagemusha.extras import need
 from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part
 from kagemusha.reproduce.annotation_arms import ACTUAL, ARMS, MAIN, Settings
-from kagemusha.reproduce.paper_tables import data_folder
+from kagemusha.reproduce.annotation_split import LABEL, SPLIT, Split, split
 from kagemusha.reproduce.stamps import code_of
-from kagemusha.schema import Category, Integer, Schema
-from kagemusha.sources import CodesSource, open_source
+from kagemusha.sources import CodesSource
 from kagemusha.synthesizers.aim import AIM
 from kagemusha.synthesizers.fit import fit
 
 EPSILONS = (0.4, 0.2, 0.1)
 DELTA = 1e-5
-SPLIT = (15081, 12065)
-"""Rows for synthesis and for the expert; the rest is for testing."""
-
 MARKS = (20, 50, 100, 200, 300, 400, 500, 700, 1000)
 """Numbers of labels at which accuracy is noted."""
-
-EDGES = {
-    "age": (17, 22, 27, 32, 37, 42, 47, 52, 57, 62, 67, 91),
-    "education-num": tuple(range(1, 18)),
-    "capital-gain": (0, 1, 3000, 5000, 7000, 10000, 15000, 100001),
-    "capital-loss": (0, 1, 1500, 1800, 2000, 2400, 4501),
-    "hours-per-week": (1, 20, 30, 39, 41, 50, 60, 100),
-}
-"""Public bins."""
-
-LABEL = "income"
 
 
 @dataclass(frozen=True)
@@ -61,65 +45,6 @@ class Curve:
     accuracy: list[float]
     cpu: float
     stamp: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Adult in three parts."""
-
-    schema: Schema
-    """The explanatory columns."""
-    whole: Schema
-    """With the label."""
-    codes: tuple[IntArray, IntArray, IntArray]
-    labels: tuple[IntArray, IntArray, IntArray]
-    expert: Any
-    vectors: RecordVectors
-
-    def teach(self, codes: IntArray) -> IntArray:
-        """What the expert says."""
-        return np.asarray(self.expert.predict(self.vectors(list(codes.T)).astype(np.float32)), dtype=np.int64)
-
-    def accuracy(self, answers: Answers, trainer: Trainer, seed: int) -> float:
-        """On the test rows, of a classifier trained on labelled records."""
-        if len(np.unique(answers.labels)) < 2:
-            return float((self.labels[2] == answers.labels[0]).mean())
-        judge = trainer(
-            self.vectors(list(answers.codes.T)), answers.labels, 2, np.random.default_rng([seed, len(answers)])
-        )
-        return float((prediction(judge.votes(self.vectors(list(self.codes[2].T)))) == self.labels[2]).mean())
-
-
-def split(seed: int, without: Sequence[str] = ()) -> Split:
-    """One split; runs are paired by it."""
-    pandas = need("pandas")
-    frame = pandas.read_parquet(data_folder() / "adult.parquet")
-    frame = frame[frame["split"] == "train"].drop(columns=["split", "fnlwgt", *without]).dropna().reset_index(drop=True)
-    columns: list[Any] = []
-    for name in frame:
-        if name in EDGES:
-            columns.append(Integer(name, edges=EDGES[name]))
-        elif name != LABEL:
-            frame[name] = frame[name].astype(str)
-            columns.append(Category(name, categories=tuple(sorted(frame[name].unique())), out_of_domain="clip"))
-    schema = Schema(columns)
-    label = Category(LABEL, categories=("<=50K", ">50K"), out_of_domain="clip")
-    source = open_source(frame.drop(columns=LABEL), schema)
-    codes = np.stack([column.astype(np.int64) for column in source.records()[0]], axis=1)
-    labels = (frame[LABEL].astype(str) == ">50K").astype(np.int64).to_numpy()
-    order = np.random.default_rng([11, seed]).permutation(len(codes))
-    parts = np.split(order, [SPLIT[0], SPLIT[0] + SPLIT[1]])
-    vectors = RecordVectors.of(schema)
-    booster = need("xgboost").XGBClassifier(n_estimators=80, max_depth=5, learning_rate=0.2, n_jobs=1, random_state=0)
-    expert = booster.fit(vectors(list(codes[parts[1]].T)).astype(np.float32), labels[parts[1]])
-    return Split(
-        schema,
-        Schema([*columns, label]),
-        (codes[parts[0]], codes[parts[1]], codes[parts[2]]),
-        (labels[parts[0]], labels[parts[1]], labels[parts[2]]),
-        expert,
-        vectors,
-    )
 
 
 def experiment_1(parts: Split, epsilon: float, run: int, settings: Settings) -> list[Curve]:
