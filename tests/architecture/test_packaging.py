@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = CONFIG["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-MODULES = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost", "import-linter": "grimp"}
+MODULES = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost", "import-linter": "grimp", "pyyaml": "yaml"}
 """Where a package's module has another name."""
 
 TOOLS = {
@@ -25,6 +25,8 @@ TOOLS = {
     "pytest-xdist": "pytest -q -n",
     "import-linter": "lint-imports",
     "ipykernel": "pytest",
+    "hatchling": "pytest",
+    "twine": "pytest",
 }
 """Packages that are run and not imported, and how `.ci/run` runs them."""
 
@@ -48,11 +50,18 @@ def imported(*folders: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("extra", ["", *(name for name in EXTRAS if name != "dev")])
+@pytest.mark.parametrize("extra", ["", *(name for name in EXTRAS if name not in ("dev", "docs"))])
 def test_every_dependency_has_code_behind_it(extra: str) -> None:
     used = imported("src")
     for name in names(EXTRAS[extra] if extra else PROJECT["dependencies"]):
         assert MODULES.get(name, name.replace("-", "_")) in used, f"nothing imports {name}"
+
+
+def test_the_site_is_made_with_what_the_extra_docs_brings() -> None:
+    configuration, site = (ROOT / "docs" / "conf.py").read_text(), (ROOT / "tests/documents/test_site.py").read_text()
+    for name in names(EXTRAS["docs"]):
+        module = name.replace("-", "_").removesuffix("_parser")
+        assert f'"{module}' in configuration + site, f"nothing uses {name}"
 
 
 def test_every_tool_for_development_is_used() -> None:

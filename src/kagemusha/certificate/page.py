@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.pages import template
@@ -131,8 +132,19 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
 
     `digest` is the certificate's own, if it is known already.
     """
+    page: str = template("certificate", _TEMPLATE).render(facts_of(certificate, digest=digest))
+    return page
+
+
+def aside_of(certificate: Certificate) -> float:
+    """The part of δ that was spent outside the curve of the accountant."""
+    return min(certificate.promised.delta, float(sum(event.delta for event in certificate.events)))
+
+
+def facts_of(certificate: Certificate, *, digest: str | None = None) -> dict[str, Any]:
+    """What a page shows, whatever its language."""
     private = not certificate.broken_because
-    aside = min(certificate.promised.delta, float(sum(event.delta for event in certificate.events)))
+    aside = aside_of(certificate)
     totals = [
         {
             "name": _WORDS[name],
@@ -141,23 +153,22 @@ def render(certificate: Certificate, *, digest: str | None = None) -> str:
         }
         for name, value in certificate.totals.items()
     ]
-    page: str = template("certificate", _TEMPLATE).render(
-        certificate=certificate,
-        private=private,
-        epsilon=show(certificate.epsilon),
-        promised=show(certificate.promised.epsilon),
-        sentence=in_words(certificate.promised, certificate.accounting, aside=aside) if private else "",
-        consequences=consequences(certificate.promised, certificate.accounting, aside=aside) if private else [],
-        groups=[group_promise(certificate.promised, certificate.accounting, k, aside=aside) for k in GROUPS]
+    return {
+        "certificate": certificate,
+        "private": private,
+        "epsilon": show(certificate.epsilon),
+        "promised": show(certificate.promised.epsilon),
+        "sentence": in_words(certificate.promised, certificate.accounting, aside=aside) if private else "",
+        "consequences": consequences(certificate.promised, certificate.accounting, aside=aside) if private else [],
+        "groups": [group_promise(certificate.promised, certificate.accounting, k, aside=aside) for k in GROUPS]
         if private
         else [],
-        show=show,
-        totals=totals,
-        noise_word=_NOISE_WORDS[certificate.noise],
-        kinds=Counter(event.kind for event in certificate.events),
-        asked=sorted({event.query.kind for event in certificate.events if event.query is not None}),
-        proofs=PROOFS,
-        events=[{"number": i, "event": e, "noise": e.noise_in_words} for i, e in enumerate(certificate.events, 1)],
-        digest=certificate.digest() if digest is None else digest,
-    )
-    return page
+        "show": show,
+        "totals": totals,
+        "noise_word": _NOISE_WORDS[certificate.noise],
+        "kinds": Counter(event.kind for event in certificate.events),
+        "asked": sorted({event.query.kind for event in certificate.events if event.query is not None}),
+        "proofs": PROOFS,
+        "events": [{"number": i, "event": e, "noise": e.noise_in_words} for i, e in enumerate(certificate.events, 1)],
+        "digest": certificate.digest() if digest is None else digest,
+    }

@@ -95,12 +95,17 @@ DRAWN = (
 
 def related(tables: Mapping[str, int]) -> tuple[str, ...]:
     """Whom and what the promise covers where several tables belong together."""
+    named = names_of(tables)
+    return (*(sentence.format(**named) for sentence in RELATED), *ALONE, *KNOWS)
+
+
+def names_of(tables: Mapping[str, int]) -> dict[str, str]:
+    """What the sentences about tables that belong together say of these tables."""
     persons, *others = tables
     below = [name for name in others if name.removesuffix("-next") not in others or not name.endswith("-next")]
     named = ", ".join(map(repr, below))
     parts = ", ".join(f"{tables[name]:,} ({name})" for name in below)
-    whom = (sentence.format(persons=persons, below=named, parts=parts) for sentence in RELATED)
-    return (*whom, *ALONE, *KNOWS)
+    return {"persons": persons, "below": named, "parts": parts}
 
 
 def weighted(schema: Declared) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.cli.key import TrustedOption, trusted_keys
 from kagemusha.cli.options import JsonOption
 from kagemusha.cli.output import plain, say, say_json
+from kagemusha.errors import UsageError
 
 
 def verify(
@@ -24,6 +26,15 @@ def verify(
         Path | None, typer.Option("--key", help="A public key: the release must be signed with it.", show_default=False)
     ] = None,
     trusted: TrustedOption = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also make the certificate's page in --language, from what was verified; a file that is there must be "
+            "that very page.",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[str, typer.Option(help="Language of --page: en or ja.")] = "en",
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a release, offline, and say who signed it.
@@ -40,6 +51,9 @@ def verify(
     read = verdict.certificate
     if ledger is not None:
         verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
+    if page is not None:
+        made = _page(page, read, language, verdict.intact)
+        verdict = verdict if made is None else verdict.with_check(made)
     if as_json:
         say_json(
             {
@@ -72,6 +86,24 @@ def verify(
             if not read.broken_because
             else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]"
         )
+
+
+def _page(path: Path, certificate: Certificate, language: str, intact: bool) -> Check | None:
+    """Write the page where none is, or compare the one that is there; nothing is made of what does not hold."""
+    from kagemusha.certificate.inventory import CERTIFICATE
+    from kagemusha.certificate.translated import translated
+    from kagemusha.files import read_regular, write_whole
+
+    text = translated(certificate, language).encode()
+    if not intact:
+        return None
+    if path.exists():
+        same = read_regular(path, follow=True) == text
+        return Check(path.name, same, "says what the certificate says" if same else "is not the certificate's page")
+    if (path.parent / CERTIFICATE).exists():
+        raise UsageError(f"--page {path}: choose a place outside the release folder, which holds its own files alone")
+    write_whole(path, text)
+    return Check(path.name, True, "was made from the certificate")
 
 
 def _mark(check: Check) -> str:
