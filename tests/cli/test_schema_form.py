@@ -265,7 +265,7 @@ def test_comments_of_a_persons_own_stay(tmp_path):
 
 
 def test_a_file_that_cannot_be_changed_in_place_is_kept_in_a_copy(tmp_path, monkeypatch):
-    monkeypatch.setattr("kagemusha.cli.schema_form.merged", lambda text, schema: None)
+    monkeypatch.setattr("kagemusha.editing.keeping.merged", lambda text, schema: None)
     path = tmp_path / "s.toml"
     path.write_text("# our own remark\n" + NUMBER.dumps())
     assert "written anew" in conversed(path, "y", "1")

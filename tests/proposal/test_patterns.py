@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import kagemusha as kg
 from hospital import PLANTED, hospital
 from kagemusha.cli.app import app
-from kagemusha.cli.schema_words import rule_question
+from kagemusha.editing.rules import rule_question
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.rules import holds, violations, with_worked_out
 from kagemusha.evaluation.evaluate import evaluate

@@ -78,6 +78,11 @@ class Person:
         self.actions += 2
         self.page.get_by_label(label, exact=len(label) == 1).first.fill(text)
 
+    def holds(self, rule: str) -> None:
+        """Say of a guessed rule that it holds."""
+        self.actions += 1
+        self.page.locator("li", has_text=rule).get_by_role("button", name="It holds", exact=True).first.click()
+
     def tick(self, label: str) -> None:
         """Tick a box."""
         self.actions += 1

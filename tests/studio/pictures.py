@@ -56,7 +56,7 @@ def main(out: Path) -> None:
             page.goto(f"{base}/schema?t=stays.csv")
             person.press("Confirm all")
             person.sees("are declared by people")
-            person.press("It holds")
+            person.holds("admitted <= discharged")
             person.sees("Saved.")
             page.goto(f"{base}/plan?t=stays.csv&rows=5000")
             taken(page, out / "studio-plan.png", 1100, 1150)

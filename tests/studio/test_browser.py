@@ -58,7 +58,7 @@ def whole_path(person: Person, table: str, unit: bool = False) -> None:
     person.write("You know it from", "the admission form")
     person.press("Confirm all")
     person.sees("are declared by people")
-    person.press("It holds")
+    person.holds("admitted <= discharged")
     person.sees("Saved.")
     person.follow("On to the plan", "/plan")
     person.write("ε", "2")
@@ -152,8 +152,9 @@ def test_every_page_is_accessible_light_and_dark_from_phone_to_desk(studio: Stud
     person.press("Draw")
     person.sees("Download 1,000")
     found += violations(page)
-    found += look(page, ["/job/" + job.rpartition("/")[2], "/release?r=stays-doubles",
-                         "/ledger?t=stays.csv", "/release?r=none"])  # fmt: skip
+    label = "/label?t=stays.csv&question=urgency&classes=low,high&epsilon=1"
+    others = [label, "/ledger?t=stays.csv", "/release?r=none"]
+    found += look(page, ["/job/" + job.rpartition("/")[2], "/release?r=stays-doubles", *others])
     page.goto(address(page, "/language/ja?back=/"))
     assert page.locator("html").get_attribute("lang") == "ja"
     found += look(page, ["/", "/plan?t=stays.csv", "/release?r=stays-doubles"])

@@ -83,11 +83,6 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
 
 
 @pytest.mark.slow
-def test_killed_once(tmp_path: Path) -> None:
-    killed_and_made(tmp_path / "a", Random(0), 1)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("at", range(FOLDERS))
 def test_killed_at_random_moments(tmp_path: Path, at: int) -> None:
     killed_and_made(tmp_path / "a", Random(at), KILLS)

@@ -30,10 +30,10 @@ Ask = Callable[..., dict[str, Any]]
 PAGES = [
     "/", "/table?t=stays.csv", "/schema?t=stays.csv", "/plan?t=stays.csv", "/spend?t=stays.csv&epsilon=1",
     "/job/" + "0" * 24, "/job/" + "0" * 24 + "/report", "/release?r=x", "/release/file?r=x&name=model.kage",
-    "/release/zip?r=x", "/release/sample?r=x", "/ledger?t=stays.csv",
+    "/release/zip?r=x", "/release/sample?r=x", "/ledger?t=stays.csv", "/label?t=stays.csv",
 ]  # fmt: skip
 CALLS = ["connect", "draft", "door", "schema", "form", "point", "solve", "cap", "spend", "job", "again", "sample",
-         "sign", "verify", "look", "stop"]  # fmt: skip
+         "sign", "verify", "look", "label", "stop"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -335,6 +335,17 @@ def test_files_as_people_have_them(client: TestClient, folder: Path) -> None:
     (folder / "broken.csv").write_bytes(b"\0\0\0\0" * 9)
     assert client.get("/table?t=broken.csv").status_code == 404
     assert client.get("/").status_code == 200
+
+
+@pytest.mark.usefixtures("confirmed")
+def test_what_a_person_wrote_into_the_file_stays(folder: Path, ask: Ask) -> None:
+    path = folder / "stays.toml"
+    path.write_text(path.read_text().replace("[columns.age]", "# as the registry has it\n[columns.age]"))
+    ask("schema", answer="drop", column="weight", who="Dr Ito")
+    assert "# as the registry has it" in path.read_text()
+    assert Schema.load(path)["weight"].kind == "drop"
+    ask("schema", answer="undo")
+    assert "# as the registry has it" in path.read_text()
 
 
 def test_three_hundred_columns_are_bearable(client: TestClient, folder: Path) -> None:

@@ -29,12 +29,6 @@ def prompt(text: str, default: str | None = None) -> str:
     return str(typer.prompt(text, default=default)).strip()
 
 
-def own_comments(text: str, written: str) -> bool:
-    """Whether a file has lines of comment that we did not write."""
-    ours = {line.strip() for line in written.splitlines()}
-    return any(line.strip().startswith("#") and line.strip() not in ours for line in text.splitlines())
-
-
 def counted(count: int, what: str) -> str:
     """A number of things."""
     return f"{count} {what}{'' if count == 1 else 's'}"

@@ -10,15 +10,15 @@ import typer
 
 from kagemusha.cli.interrupt import Stopped
 from kagemusha.cli.output import plain
-from kagemusha.cli.schema_answers import ANSWERS, RULE_ANSWERS, counted, own_comments, prompt
-from kagemusha.cli.schema_words import rule_question, tell
+from kagemusha.cli.schema_answers import ANSWERS, RULE_ANSWERS, counted, prompt
+from kagemusha.cli.schema_words import tell
 from kagemusha.editing import answers as edit
 from kagemusha.editing.answers import MODELLED, SOURCES, Voucher, whole
+from kagemusha.editing.keeping import kept
 from kagemusha.editing.offers import Offer, offers
+from kagemusha.editing.rules import rule_question
 from kagemusha.errors import SchemaError
-from kagemusha.files import write_whole
 from kagemusha.schema import Column, Measured, Schema
-from kagemusha.schema.comments import merged
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.lint import likely_unit
 
@@ -30,7 +30,6 @@ class Form:
         self.path, self.schema = path, Schema.load(path)
         self.who, self.source = who, SOURCES[0]
         self._explained: set[str] = set()
-        self._first = True
 
     def run(self) -> None:
         """Ask until nothing is left or the person stops; every answer is on disk before the next question."""
@@ -243,16 +242,9 @@ class Form:
 
     def _keep(self, schema: Schema) -> None:
         """Save the schema, with what a person had written beside it; where that cannot be, it is kept in a copy."""
-        before = self.path.read_text(encoding="utf-8-sig")
-        if (text := merged(before, schema)) is not None:
-            write_whole(self.path, text.encode())
-        else:
-            if self._first and own_comments(before, self.schema.dumps()):
-                copy = self.path.with_name(f"{self.path.name}.before-edit")
-                write_whole(copy, self.path.read_bytes())
-                tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
-            schema.save(self.path)
-        self._first = False
+        copy = kept(self.path, self.schema, schema)
+        if copy is not None:
+            tell(f"The file is written anew, without comments of your own; as it was, it is kept in {plain(copy)}.")
         self.schema = schema
 
     @staticmethod

@@ -58,12 +58,12 @@ class Report(Runs):
 
     def write(self, out: Path) -> str:
         """The page and its files."""
-        settings, runs = self.settings, len(self.of(2, "proposed", EPSILONS[0]))
+        settings = self.settings
         cpu = {(c.experiment, c.epsilon, c.run, c.arm if c.experiment == 2 else ""): c.cpu for c in self.curves}
         about = (
             "Made by `kagemusha reproduce annotation`. Adult, 13 explanatory columns, 30,162 complete rows, "
             "split 15,081 "
-            f"/ 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise, {runs} splits (paper: 5). The "
+            f"/ 12,065 / 3,016 (synthesis, expert, test); δ = 1e-5, simulated noise; n counts splits (paper: 5). The "
             f"expert is a boosted tree trained on its own part. All arms begin with {settings.given} labelled records; "
             f"K = 20 rounds, 5k labels in round k, {settings.labels} in all. Differences are paired by split; area is "
             f"the mean accuracy over {MARKS[0]} to {settings.labels} labels. All runs took "

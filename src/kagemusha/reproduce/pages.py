@@ -46,8 +46,8 @@ PAPERS = (
     Paper("aim", "An evaluation of AIM and Private-PGM", "AIM, its variants, PrivBayes", "aim"),
     Paper("mia", "Membership inference against synthetic tables", "the membership game", "mia"),
     Paper("gaussian-rdp", "The Rényi differential privacy of Gaussian generation", "draws as noise", "gaussian_rdp"),
-    Paper("annotation", "Labels for private synthetic records: AIM and BALD", "labels for doubles", "annotation"),
-    Paper("p3gm", "P3GM: phased private generative models", "private deep generation", "p3gm"),
+    Paper("annotation", "Labels for private synthetic records, by AIM and BALD", "labels for doubles", "annotation"),
+    Paper("p3gm", "P3GM, phased private generative models", "private deep generation", "p3gm"),
 )
 BY_FOLDER = {paper.folder: paper for paper in PAPERS}
 

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from threading import RLock
 
+from kagemusha.editing.keeping import kept
 from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.proposal.propose import column_names, propose, propose_kinds
@@ -38,6 +39,10 @@ class Drafts:
             known = self._seen[table.schema] = (stamp, Schema.load(table.schema))
         return known[1]
 
+    def text(self, table: Table) -> str:
+        """The file as it is on disk now."""
+        return table.schema.read_text(encoding="utf-8-sig")
+
     def names(self, table: Table) -> tuple[str, ...]:
         """The names of the columns of a file; none of a database until it is drafted."""
         return column_names(Path(table.where)) if table.place is None else ()
@@ -57,7 +62,9 @@ class Drafts:
                 write_whole(self._past(table) / f"{number:08}.toml", table.schema.read_bytes())
                 for old in steps[: max(0, len(steps) - MOST_UNDO)]:
                     old.unlink(missing_ok=True)
-            schema.save(table.schema)
+                kept(table.schema, self.load(table), schema)
+            else:
+                schema.save(table.schema)
 
     def undo(self, table: Table) -> bool:
         """Take the last change back; False if there is none."""

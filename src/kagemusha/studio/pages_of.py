@@ -12,12 +12,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from kagemusha.columns.registry import KINDS as COLUMN_KINDS
 from kagemusha.editing.answers import MODELLED, SOURCES
 from kagemusha.editing.offers import offers
+from kagemusha.editing.rules import rule_question
 from kagemusha.errors import UsageError
 from kagemusha.schema.lint import likely_unit
 from kagemusha.studio import ledger_view, plan_view, release_view
 from kagemusha.studio.calls import number_or_none
 from kagemusha.studio.cards import KINDS, cards_of
 from kagemusha.studio.jobs import Job
+from kagemusha.studio.labelling import labelling_of
 from kagemusha.studio.place import Table
 from kagemusha.studio.site import Site, as_data
 from kagemusha.studio.spending import wanted_of
@@ -55,6 +57,7 @@ class Pages:
             "/release/zip": self.zip,
             "/release/sample": self.sample,
             "/ledger": self.ledger,
+            "/label": self.label,
         }
 
     def _table(self, request: Request) -> Table:
@@ -178,6 +181,19 @@ class Pages:
         content, _ = release_view.drawn(self._site.place, given.get("r", ""), rows, given.get("where", "").strip())
         return _kept(content, "sample.csv")
 
+    def label(self, request: Request, session: str) -> Response:
+        """What people are asked about doubles, and what that will spend."""
+        table, say = self._table(request), self._site.language(request)
+        schema = self._site.drafts.load(table)
+        if schema.derived_facts():
+            raise UsageError(say("the schema still has facts that were read off the data: confirm them first"))
+        wanted = labelling_of(table, dict(request.query_params), say.language)
+        nonce = "" if wanted is None else self._site.access.nonce(session, wanted.digest)
+        return self._site.page(
+            request, "label", table=table, wanted=wanted, nonce=nonce, caps=plan_view.caps_shown(table, schema, say),
+            typed="" if wanted is None else f"spend {wanted.epsilon:g}",
+        )  # fmt: skip
+
     def ledger(self, request: Request, session: str) -> Response:
         """What was spent, and how much may be."""
         table = self._table(request)
@@ -190,12 +206,12 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
     return {
         "cards": list(cards_of(schema, say)),
         "schema": schema,
-        "text": schema.dumps(),
+        "text": site.drafts.text(table),
         "state": site.state(table),
         "kinds": {kind: say(KINDS[kind]) for kind in COLUMN_KINDS},
         "modelled": MODELLED,
         "sources": [say(source) for source in SOURCES],
-        "rules": schema.constraints,
+        "rules": [(rule, rule_question(rule.rule, schema) if rule.guess else "") for rule in schema.constraints],
         "offers": list(offers(schema)),
         "likely_unit": likely_unit(schema),
         "targets": [column.name for column in schema.modelled],

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from kagemusha.studio.calls import PAGE
 from kagemusha.studio.drafts import Drafts
 from kagemusha.studio.jobs import Jobs
+from kagemusha.studio.labelling import Labellings
 from kagemusha.studio.place import Place, Table
 from kagemusha.web.access import Access
 from kagemusha.web.calls import session_of
@@ -28,6 +29,7 @@ class Site:
 
     def __init__(self, place: Place, access: Access, jobs: Jobs) -> None:
         self.place, self.access, self.jobs, self.drafts = place, access, jobs, Drafts(place)
+        self.labellings = Labellings()
         self._opened: set[tuple[str, str]] = set()
 
     @cached_property
@@ -72,7 +74,9 @@ class Site:
         """Whether this session may see the schema: nothing in it is read off the data, or the door was opened."""
         if not self.drafts.exists(table):
             return True
-        return not self.drafts.load(table).derived_facts() or (session, table.ref) in self._opened
+        schema = self.drafts.load(table)
+        taken = bool(schema.derived_facts()) or any(rule.guess for rule in schema.constraints)
+        return not taken or (session, table.ref) in self._opened
 
     def state(self, table: Table) -> Mapping[str, Any]:
         """How far the schema of a table is."""

@@ -48,13 +48,14 @@ def run(folder: Path, *, host: str, port: int, idle: float, opened: Callable[[st
         def stop() -> None:
             server.should_exit = True
 
-        app = create_app(Site(place, access, jobs), hosts=here.hosts, awake=awake, stop=stop)
+        site = Site(place, access, jobs)
+        app = create_app(site, hosts=here.hosts, awake=awake, stop=stop)
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off"))
 
         def watch() -> None:
             while not server.should_exit:
                 threading.Event().wait(LOOK)
-                if awake.idle > 60 * idle and not jobs.busy:
+                if awake.idle > 60 * idle and not jobs.busy and not site.labellings.busy:
                     stop()
 
         opened(here.link(link))
@@ -64,6 +65,7 @@ def run(folder: Path, *, host: str, port: int, idle: float, opened: Callable[[st
             server.run(sockets=[here.socket])
         finally:
             jobs.stop()
+            site.labellings.stop()
             (place.hidden / "link").unlink(missing_ok=True)
 
 

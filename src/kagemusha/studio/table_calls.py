@@ -12,6 +12,7 @@ from kagemusha.planning.wanted import pairs_of
 from kagemusha.studio import ledger_view, plan_view
 from kagemusha.studio.calls import Call
 from kagemusha.studio.cards import cards_of
+from kagemusha.studio.labelling import labelling_of, require_agreed
 from kagemusha.studio.pages_of import schema_facts
 from kagemusha.studio.place import Table
 from kagemusha.studio.schema_calls import answer
@@ -40,6 +41,7 @@ class TableCalls:
             "point": self.point,
             "solve": self.solve,
             "cap": self.cap,
+            "label": self.label,
             "spend": lambda call: spend(self._site, call),
         }
 
@@ -134,6 +136,18 @@ class TableCalls:
         fields = {**wanted, "rows": rows, "pairs": pairs, "schema": schema.dumps(), "table": table.ref}
         name = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()[:24]
         return {"go": f"/job/{self._site.jobs.submit(name, kind, fields).id}"}
+
+    def label(self, call: Call) -> Answer:
+        """Open the labelling page of a table; its rounds were agreed to."""
+        table = self._seen(call)
+        if self._site.drafts.load(table).derived_facts():
+            raise UsageError(call.say("the schema still has facts that were read off the data: confirm them first"))
+        wanted = labelling_of(table, call.body, call.say.language)
+        if wanted is None:
+            raise UsageError(call.say("the question must be one word, such as urgency: it becomes a column"))
+        shown = self._site.access.agreed(call.session, wanted.digest, call.text("nonce"))
+        require_agreed(call, wanted, agreed=shown)
+        return {"go": self._site.labellings.start(wanted, self._site.place.hidden / "labelling.log")}
 
     def cap(self, call: Call) -> Answer:
         """Set the most that all releases of a table may cost together."""

@@ -192,7 +192,8 @@ def precision(values: FloatArray, expected: FloatArray, sigma: float, free: int)
     shares of the records: `values` y, `expected` p in the independent model, `sigma` s, and the `free` cells.
     """
     signal = max(float((values**2).sum()) - free * sigma**2, 1e-3 * free * sigma**2)
-    return np.asarray(np.clip(sigma * float((expected**2).sum()) / (PRIOR * expected * signal), LEAST, 1.0))
+    most = np.maximum(PRIOR * expected * signal, 1e-300)
+    return np.asarray(np.clip(sigma * float((expected**2).sum()) / most, LEAST, 1.0))
 
 
 def _centring(shapes: Sequence[tuple[int, ...]], starts: IntArray, columns: int) -> list[tuple[IntArray, FloatArray]]:

@@ -103,7 +103,7 @@ class Measurements:
     def generator(self, fit: InteractionFit) -> MarkovGenerator:
         """The model over all codes: within a group they follow their column."""
         whole = MarkovGenerator(*self._expanded(fit.field))
-        return replace(whole, pairs=corrected(whole, self.outside))
+        return replace(whole, pairs=corrected(whole, [m for m in self.outside if len(m.query.clique) == 2]))
 
     def _expanded(self, model: MarkovField) -> tuple[MarkovField, tuple[str, ...]]:
         """The same model over all codes, and the names of the hidden columns that hold the groups.

@@ -31,6 +31,7 @@ from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose, toppe
 from kagemusha.synthesizers.kage.columns import columns_of, measure_columns
 from kagemusha.synthesizers.kage.constants import (
     LIMITS,
+    MARGIN,
     OUTSIDE,
     PRECISE,
     SKETCH,
@@ -114,10 +115,16 @@ class Run:
         )
 
     def look_at_triples(self, choice: Choice) -> bool:
-        """How far triples are from the model, where pairs chosen alone find room and are precise; whether any were."""
-        expected = float(choice.expected.mean()) if len(choice.expected) else math.inf
-        precise = choice.inside and expected < PRECISE * self.known.columns.total
-        if self.beliefs is None or self.model is None or not precise:
+        """How far triples are from the model, where it has room for nearly all chosen pairs and these are precise.
+
+        Whether any were looked at.
+        """
+        if self.beliefs is None or self.model is None:
+            return False
+        tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells))
+        fitting = sum(tree.add(self.beliefs.cliques[i]) for i in choice.taken)
+        expected = float(choice.expected.mean())
+        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= PRECISE * self.known.columns.total:
             return False
         found = look_at_triples(
             self.curator,
