@@ -125,21 +125,21 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
+    from kagemusha.files import has_entry
     from kagemusha.folder.table_file import find_formulas
     from kagemusha.ledger import ledger_shown
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
     from kagemusha.quality.released import strays_in_words
-    from kagemusha.schema.toml import names_tables
 
     if (seed is not None) != simulation:
         raise UsageError(
             "--seed and --simulation go together: a release takes no seed, since whoever knows it can remove the noise"
         )
-    several = names_tables(schema)
     with progress_bar(quiet=as_json) as progress:
         where, options = ledger_path(ledger, data), parse_options(option)
+        several = has_entry(schema, "tables")
         budget = Budget(epsilon, delta, Adjacency.named(adjacency))
         wanted = Output(
             folder=out or usual_folder(data, table),

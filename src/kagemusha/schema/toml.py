@@ -122,14 +122,6 @@ def read(text: str) -> dict[str, Any]:
     raise SchemaError(trouble)
 
 
-def names_tables(path: object) -> bool:
-    """Whether a schema file declares several tables; what cannot be read is said where it is read."""
-    try:
-        return "tables" in tomllib.loads(Path(str(path)).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
 WEIGHT_COMMENT = (
     "# a survey: how many people of the population a record stands for; `missing`: what one without a weight counts for"
 )
