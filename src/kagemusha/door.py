@@ -6,7 +6,6 @@ A method may be its name, a budget a number, a schema the path of its file. Ever
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -14,16 +13,15 @@ from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check, Checks
-from kagemusha.certificate.inventory import CERTIFICATE, MODEL, Inventory
 from kagemusha.certificate.signature import Trust
-from kagemusha.certificate.verify import open_certificate
-from kagemusha.errors import DataError, UsageError, VerifyError
+from kagemusha.errors import UsageError
+from kagemusha.folder.loading import load_release
 from kagemusha.forensics.verify import verify_release
 from kagemusha.ledger import Ledger, open_ledger
 from kagemusha.making.order import Order, Output
 from kagemusha.making.related import make_related_model, make_related_release
 from kagemusha.making.release import make_model, publish_to
-from kagemusha.models.model import Model, load_model
+from kagemusha.models.model import Model
 from kagemusha.models.related import RelatedModel
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, part, silent
@@ -156,16 +154,7 @@ def load(path: str | PathLike[str]) -> Model:
     Executes nothing. A file that is no model is a DataError; a folder whose model is not the certified one a
     VerifyError.
     """
-    where = Path(path)
-    if not where.is_dir():
-        return load_model(where)
-    inventory = Inventory.of(where)
-    if not {MODEL, CERTIFICATE} <= inventory.files:
-        raise DataError(f"{where}: a release folder holds {MODEL} and {CERTIFICATE}, this one does not")
-    certificate = open_certificate(where / CERTIFICATE).certificate
-    if (certificate.outputs or {}).get(MODEL) != inventory.hashes[MODEL]:
-        raise VerifyError(f"{where}: {MODEL} is not the one the certificate was written for; see `kagemusha verify`")
-    return replace(load_model(where / MODEL), certificate=certificate)
+    return load_release(Path(path))
 
 
 def verify(

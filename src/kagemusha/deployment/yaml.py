@@ -58,4 +58,8 @@ def _quoted(text: str) -> str:
 def _is_plain(text: str) -> bool:
     """Whether a block keeps every character: no odd blanks at the ends of lines, nothing that is not printable."""
     lines = text.split("\n")
-    return all(line == line.rstrip() and line.isprintable() for line in lines) and not text.startswith((" ", "\n"))
+    return (
+        all(line == line.rstrip() and line.isprintable() for line in lines)
+        and not text.startswith((" ", "\n"))
+        and text[-1:] != "\n"
+    )

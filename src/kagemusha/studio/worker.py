@@ -50,7 +50,7 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
     The folder was free when the job began; what lies there whole, is younger, and is known to the ledger, is its own.
     """
     from kagemusha.certificate.inventory import CERTIFICATE, QUALITY
-    from kagemusha.door import load
+    from kagemusha.folder.loading import load_release
     from kagemusha.ledger import open_ledger
 
     folder = Path(wanted.folder)
@@ -58,7 +58,7 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
         return None
     if (folder / CERTIFICATE).stat().st_mtime < since:
         return None
-    model = load(folder)
+    model = load_release(folder)
     certificate = model.certificate
     book = open_ledger(wanted.ledger, read_only=True)
     try:
