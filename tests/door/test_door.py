@@ -157,3 +157,19 @@ def test_a_broken_promise_is_shown_as_one(people: pd.DataFrame) -> None:
     tried: Certificate = kg.fit("independent", people, 1, schema=SCHEMA, simulation=3).certificate
     assert "ε = ∞" in repr(tried)
     assert "seed" in tried._repr_html_()
+
+
+def test_what_is_no_schema_and_no_condition_is_named(people: pd.DataFrame, tmp_path: Path) -> None:
+    table = people
+    for wrong in ({"age": "integer"}, 3):
+        with pytest.raises(UsageError, match=r"schema must be a Schema or the path of a schema file, got (dict|int)"):
+            kg.synthesize(table, 1.0, schema=wrong)  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match=r"propose\(table\), drafts one"):
+        kg.synthesize(table, 1.0)
+    model = kg.fit("independent", table, 1.0, schema=SCHEMA, simulation=1)
+    for wrong in (lambda row: True, {"age": 60}):
+        with pytest.raises(UsageError, match="where must be a condition in words"):
+            model.sample(5, where=wrong)  # type: ignore[arg-type]
+    kg.publish(model, tmp_path / "release")
+    with pytest.raises(UsageError, match=r"replace it with --force \(replace=True\)"):
+        kg.publish(model, tmp_path / "release")

@@ -182,3 +182,13 @@ def test_an_open_draft_keeps_how_numbers_are_written() -> None:
 def test_texts_that_read_alike_become_one_category() -> None:
     words = ["true", "1", "1.0", "x", "NaN", "2020-01-05", "2020-01-05 00:00:00"]
     assert propose(pa.table({"mess": words * 30}))["mess"].categories == ("1", "2020-01-05", "x")
+
+
+def test_several_files_of_one_table_are_one_draft(tmp_path: Path) -> None:
+    for name, wards in (("a", ("icu", "surgery")), ("b", ("icu", "maternity"))):
+        lines = [f"{wards[i % 2]},{i % 40}" for i in range(80)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["ward,age", *lines]) + "\n")
+    drafted = propose(tmp_path / "*.csv")
+    assert drafted["ward"].categories == ("icu", "maternity", "surgery")  # type: ignore[attr-defined]
+    with pytest.raises(DataError, match="no file has such a name"):
+        propose(tmp_path / "*.parquet")

@@ -20,8 +20,8 @@ def propose(
     data: Annotated[
         str,
         typer.Argument(
-            help="The private table: a CSV, Parquet, Excel, OpenDocument, Stata, SPSS or SAS file, or the address of a "
-            "database, as `synth` takes it.",
+            help="The private table: a CSV, Parquet, Excel, OpenDocument, Stata, SPSS or SAS file, a pattern such as "
+            "'visits/*.csv', or the address of a database, as `synth` takes it.",
             show_default=False,
         ),
     ],
@@ -42,8 +42,10 @@ def propose(
     from kagemusha.proposal.propose import propose as draft
     from kagemusha.proposal.propose import propose_kinds
     from kagemusha.schema.lint import check as look
+    from kagemusha.sources.lake import is_pattern
 
-    path = out or Path(f"{table or Path(data).stem}.toml")
+    named = Path(data).absolute().parent.name if is_pattern(data) else Path(data).stem
+    path = out or Path(f"{table or named}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} already exists; choose another --out or add --force")
     schema = (propose_kinds if open_facts else draft)(data, encoding=encoding, table=table)

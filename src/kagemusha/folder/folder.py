@@ -238,15 +238,14 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     if not folder.exists():
         return
     if not replace:
-        raise UsageError(f"{folder} already exists; choose another --out or add --force to replace it")
+        raise UsageError(f"{folder} already exists; choose another folder, or replace it with --force (replace=True)")
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
     strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(
         names if CERTIFICATE not in names else ()
     )
     if strangers:
         raise UsageError(
-            f"{folder} holds {strangers[0]!r} and is not a release alone, so --force does not replace it; choose "
-            "another --out"
+            f"{folder} holds {strangers[0]!r} and is not a release alone, so it is not replaced; choose another folder"
         )
 
 

@@ -111,6 +111,11 @@ class Order:
         if isinstance(self.table, Source | OpenTable):
             return self.table.schema
         schema = Schema.load(self.schema) if isinstance(self.schema, str | PathLike) else self.schema
+        if schema is not None and not isinstance(schema, Schema):
+            kind = type(schema).__name__
+            raise UsageError(
+                f"schema must be a Schema or the path of a schema file, got {kind}; propose(table) drafts one"
+            )
         return schema if schema is None or self.target is None else schema.with_target(self.target)
 
     def synthesizer(self, declared: Schema | None) -> Synthesizer:

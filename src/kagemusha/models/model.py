@@ -104,6 +104,10 @@ class Model:
 
     def condition(self, where: str | None) -> Requirement:
         """What a condition in words asks of rows."""
+        if where is not None and not isinstance(where, str):
+            raise UsageError(
+                f"where must be a condition in words, such as \"age > 60 and sex = 'F'\", got {type(where).__name__}"
+            )
         return Requirement(read_where(where, self.schema, self._doubles.shapes) if where else [])
 
     def decoded(

@@ -21,7 +21,7 @@ from kagemusha.proposal.servers import sql_columns
 from kagemusha.rules.patterns import looked_at, seen
 from kagemusha.schema.schema import Schema
 from kagemusha.sources.header import arrow_batches, csv_header, distinct, file_head, shielded
-from kagemusha.sources.lake import DuckTable, RawTable
+from kagemusha.sources.lake import DuckTable, RawTable, is_pattern, open_files
 from kagemusha.sources.open import is_file_like, located
 from kagemusha.sources.rawfile import is_text_file, open_file
 from kagemusha.sources.sqltable import SqlTable
@@ -49,6 +49,8 @@ def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table:
     if not is_file_like(found):
         return _drafted(_frame_columns(found, rows))
     used = known_encoding(encoding) or _guessed(Path(found))
+    if is_pattern(found):
+        return _drafted(_columns_of(open_files(found, used), rows), encoding=used)
     file = open_file(found, used)
     columns = zip(file.names, _file_columns(file, _most(rows, file.names)), strict=True)
     return _drafted(columns, encoding=used, labels=file.labels)
@@ -120,6 +122,16 @@ def propose_kinds(where: Any, *, rows: int = ROWS, encoding: str | None = None, 
     """
     drafted = propose(where, rows=rows, encoding=encoding, table=table)
     return Schema((column.kind_only() for column in drafted), encoding=drafted.encoding)
+
+
+def _columns_of(files: Sequence[RawTable], rows: int) -> Iterator[tuple[str, Any]]:
+    """The columns of several files that are one table: as many rows of each."""
+    import pyarrow as pa
+
+    each = -(-_most(rows, files[0].names) // len(files))
+    found = [dict(zip(file.names, _file_columns(file, each), strict=True)) for file in files]
+    for name in files[0].names:
+        yield name, pa.chunked_array([chunk for columns in found for chunk in columns[name].chunks])
 
 
 def _file_columns(file: RawTable, rows: int) -> Iterator[Any]:

@@ -85,7 +85,10 @@ def open_any(where: Any, schema: Schema | None, **place: Any) -> Source | OpenTa
     if isinstance(where, Source | OpenTable):
         return where
     if schema is None:
-        raise SchemaError("a frame or a file needs a schema: pass schema=Schema.load('….toml')")
+        raise SchemaError(
+            "a frame or a file needs a schema: pass schema='….toml', or a Schema; `kagemusha schema propose`, or "
+            "kagemusha.propose(table), drafts one"
+        )
     if holds_pictures(where):
         return open_images(Path(where), schema)
     return open_table(where, schema, **place) if schema.open_facts() else open_source(where, schema, **place)
