@@ -186,12 +186,35 @@ def summary(results: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
+def kept(page: Path, systems: set[str]) -> list[dict[str, object]]:
+    """The means on an earlier page of systems that are not run again, one for each of their runs."""
+    found: list[dict[str, object]] = []
+    for line in page.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 17 or not cells[4][:1].isdigit() or cells[0] in systems:
+            continue
+        done, runs = map(int, cells[4].split(" of "))
+        for run in range(runs):
+            result: dict[str, object] = {
+                "key": f"{'/'.join(cells[:4])}/{run}",
+                **{n: float(cells[i].strip("> ")) for n, i in (("cpu", 5), ("wall", 6), ("megabytes", 7))},
+                "load": 0.0,
+                "finished": run < done,
+                "kept": True,
+            }
+            if run < done:
+                result["errors"] = [float(cell) for cell in cells[8:11]]
+            found.append(result)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for environments and finished jobs")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--limit", type=int, default=1800, help="CPU seconds after which a job is stopped")
     parser.add_argument("--only", help="run only jobs whose key contains this text")
+    parser.add_argument("--keep", action="store_true", help="keep the page's lines of systems that are not run again")
     options = parser.parse_args()
     from kagemusha.synthesizers.registry import DEFAULT
 
@@ -207,22 +230,25 @@ def main() -> None:
         with store.open("a") as file:
             file.write(json.dumps(result) + "\n")
         print(result, flush=True)
+    page = HERE / "results" / "aim_vs_rivals.md"
     loads = [float(str(r["load"])) for r in results]
+    before = kept(page, {str(r["key"]).split("/")[0] for r in results}) if options.keep else []
+    again = "Lines of the rivals are those of an earlier run of this script; ours were run again. " if before else ""
     text = (
         "# AIM and friends against the rivals\n\n"
         f"Made by `python benchmarks/aim_vs_rivals.py --seeds {options.seeds} --limit {options.limit}` on "
         f"{os.cpu_count()} cores, load {min(loads):.1f} to {max(loads):.1f} when jobs started: the rivals first, ours "
-        f"last. δ = {DELTA:g}, add-remove.\n\n"
+        f"last. {again}δ = {DELTA:g}, add-remove.\n\n"
         "- CPU time is that of the whole process, imports included. Every system has one thread, which costs the "
         "rivals less CPU than their defaults.\n"
         "- Ours are releases: exact integer noise, a ledger in memory. Compiled kernels came from numba's cache; the "
         "first run ever on a machine adds about 7 s to compile them.\n"
         "- Errors are means of normalised L1 over all subsets, of generated rows. The last columns are ratios to our "
         "own AIM or PrivBayes on the same table: above 1 the rival is slower, larger or worse.\n"
-        "- `>`: some runs were stopped at the CPU limit.\n\n" + summary(results) + "\n"
+        "- `>`: some runs were stopped at the CPU limit.\n\n" + summary([*before, *results]) + "\n"
     )
     (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "aim_vs_rivals.md").write_text(text)
+    page.write_text(text)
     print(text)
 
 

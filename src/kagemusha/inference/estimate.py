@@ -109,6 +109,7 @@ def _interval(values: FloatArray, drawn: FloatArray, level: float, coarse: float
     """As wide as draws scatter; their middle part says how far, since ratios have long tails."""
     from scipy import stats
 
-    upper, lower = np.nanpercentile(drawn, [84.134, 15.866], axis=0)
+    known = np.where(np.isnan(drawn).all(axis=0), 0.0, drawn)  # of nothing known comes no interval: `values` say so
+    upper, lower = np.nanpercentile(known, [84.134, 15.866], axis=0)
     wide = stats.norm.ppf((1 + level) / 2) * np.hypot((upper - lower) / 2, coarse)
     return values - wide, values + wide

@@ -212,9 +212,10 @@ class ReleasedNumbers:
         sums = [
             group_sums(c.values, (g,)) for c, g in zip(columns, released.query.groups, strict=True) if c is not None
         ]
-        table = (
-            released.values + sums[0][:, None] / sizes[1] + sums[1][None, :] / sizes[0] - self.total / math.prod(sizes)
-        )
+        # rows and columns of an interaction sum to 0: what the released ones sum to is noise
+        centred = released.values - released.values.mean(axis=1, keepdims=True)
+        centred = centred - centred.mean(axis=0, keepdims=True)
+        table = centred + sums[0][:, None] / sizes[1] + sums[1][None, :] / sizes[0] - self.total / math.prod(sizes)
         return Joined(table, released.query.groups, released.sigma, (columns[0].sigma, columns[1].sigma))
 
     def _with_columns(self, clique: Clique) -> NoisyTable | None:
