@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 
 from kagemusha.reproduce import aim, aim_runs
-from kagemusha.reproduce.aim_page import REPEATS, RUNS, Report
+from kagemusha.reproduce.aim_page import RUNS, Report
 from kagemusha.reproduce.aim_runs import read_runs, settings_of
 from kagemusha.reproduce.pages import PAGE
+from kagemusha.reproduce.repeats import REPEATS
 
 COMMITTED = Path(__file__).parents[2] / "results" / "aim"
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kagemusha.reproduce import pages, stamps
+from kagemusha.reproduce import p3gm, pages, stamps
 from kagemusha.reproduce.claims import exact, from_json, untried
+from kagemusha.reproduce.p3gm_runs import Result
 from kagemusha.reproduce.pages import BEGIN, CLAIMS, END, PAGE, PAPERS, STAMP, code_sentence, refresh, write_page
+from kagemusha.reproduce.repeats import REPEATS, Repeat, read_repeats, spread_out
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -44,10 +47,46 @@ def test_the_readme_has_todays_table() -> None:
 
 def test_a_page_says_what_is_older() -> None:
     now = {"a": "1", "b": "2"}
-    assert "today's code" in code_sentence({"a": ["1"], "b": ["2"]}, now)
-    assert "Older than its code: b" in code_sentence({"a": ["1"], "b": ["2", "1"]}, now)
-    assert "everything" in code_sentence({"a": ["0"], "b": [""]}, now)
-    assert "Older than its code: c" in code_sentence({"a": ["1"], "c": ["9"]}, now)
+    assert "today's code" in code_sentence({"a": ["1"], "b": ["2"]}, now, {})
+    assert "Older than its code: b" in code_sentence({"a": ["1"], "b": ["2", "1"]}, now, {})
+    assert "everything" in code_sentence({"a": ["0"], "b": [""]}, now, {})
+    assert "Older than its code: c" in code_sentence({"a": ["1"], "c": ["9"]}, now, {})
+
+
+def test_repeated_runs_count_only_if_all_are_the_same_and_for_the_code_that_was_tried() -> None:
+    now, stamp = {"a": "1", "b": "2"}, {"a": ["1"], "b": ["0"]}
+    assert "Older" not in code_sentence(stamp, now, {"b": Repeat("2", ["0"], 3, 3)})
+    assert "b 3" in code_sentence(stamp, now, {"b": Repeat("2", ["0"], 3, 3)})
+    for repeat in (
+        Repeat("2", ["0"], 3, 2),
+        Repeat("3", ["0"], 3, 3),
+        Repeat("2", ["7"], 3, 3),
+        Repeat("2", ["0"], 0, 0),
+    ):
+        assert "Older than its code: b" in code_sentence(stamp, now, {"b": repeat}), repeat
+
+
+def test_older_runs_are_made_again_and_a_changed_figure_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "p3gm"
+    out.mkdir()
+    runs = [Result("made", "real", 0, seed, {"accuracy": seed / 10}, 0.0, code="old") for seed in range(5)]
+    p3gm.write_runs(runs, out)
+    (out / STAMP).write_text(json.dumps({"real": ["old"], "figure 5": ["old"]}))
+    monkeypatch.setattr(p3gm, "load", lambda *_, **__: None)
+    monkeypatch.setattr(p3gm, "run_one", lambda data, method, seed, *_: replace(runs[seed], seconds=9.0))
+    assert pages.repeat(out)["real"] == Repeat(p3gm.codes()["real"], ["old"], 3, 3)
+    assert "figure 5" not in read_repeats(out)
+    (out / REPEATS).unlink()
+    monkeypatch.setattr(p3gm, "run_one", lambda data, method, seed, *_: replace(runs[seed], scores={"accuracy": 0.4}))
+    assert pages.repeat(out)["real"].same == 1
+
+
+def test_runs_are_spread_from_the_first_to_the_last() -> None:
+    assert spread_out(list(range(10)), 3) == [0, 4, 9]
+    assert spread_out([1, 2], 3) == [1, 2]
+    assert spread_out([1, 2], 1) == [1]
 
 
 def test_pages_are_renewed_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

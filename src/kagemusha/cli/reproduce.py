@@ -163,6 +163,35 @@ def annotation(
 
 
 @app.command()
+def repeat(
+    papers: Annotated[
+        list[str], typer.Argument(help="Papers whose pages are older than their code: aim, annotation, p3gm.")
+    ],
+    results: Annotated[Path, typer.Option("--results", help="The folder with the papers' pages.")] = Path("results"),
+    runs: Annotated[int, typer.Option(help="Runs of each kind that are made again.")] = 3,
+) -> None:
+    """Make a few runs of older code again, and write beside the page whether today's code gives the same numbers.
+
+    They are chosen at equal distances from the first to the last. What cannot be repeated by the run stays older.
+    """
+    from kagemusha.reproduce.pages import PAPERS, refresh, repeat
+
+    if runs < 1:
+        raise UsageError(f"--runs must be at least 1, got {runs}")
+    known = [paper.folder for paper in PAPERS]
+    for name in papers:
+        if name not in known:
+            raise UsageError(f"no paper {name!r}; papers are {', '.join(known)}")
+        with progress_bar() as progress:
+            found = repeat(results / name, runs, progress)
+        for what, one in found.items():
+            say(f"{plain(name)}: {plain(what)}: {one.same} of {one.runs} the same")
+        if not found:
+            say(f"{plain(name)}: nothing to repeat")
+    refresh(results)
+
+
+@app.command()
 def pages(
     results: Annotated[Path, typer.Option("--results", help="The folder with the papers' pages.")] = Path("results"),
     readme: Annotated[

@@ -11,7 +11,8 @@ from kagemusha.reproduce import aim_runs, aim_steps
 from kagemusha.reproduce.aim_page import FIGURES, RUNS, STEPS, Report, information_of, shown
 from kagemusha.reproduce.aim_runs import EPSILONS, LEARNERS, all_runs, jobs
 from kagemusha.reproduce.aim_steps import Steps, inside
-from kagemusha.reproduce.paper_tables import load
+from kagemusha.reproduce.paper_tables import PaperTable, load
+from kagemusha.reproduce.repeats import spread_out
 
 Progress = Callable[[str, float], None]
 
@@ -83,3 +84,14 @@ def write(report: Report, out: Path) -> None:
 def codes() -> dict[str, str]:
     """Today's digests of the code behind the runs of each method and behind the look inside runs."""
     return {**aim_runs.code_digests(), "steps": aim_steps.code()}
+
+
+def again(out: Path, what: str, count: int) -> list[bool]:
+    """Whether some runs of a method come out the same with today's code; the look inside runs has none of its own."""
+    runs = [r for r in aim_runs.read_runs(out / RUNS) if aim_runs.BY_NAME[r.arm].method == what]
+    chosen = spread_out(runs, count)
+    wanted = {(r.table, aim_runs.BY_NAME[r.arm].domain) for r in chosen}
+    tables: dict[str, dict[str, PaperTable]] = {name: {} for name, _ in wanted}
+    for name, domain in wanted:
+        tables[name][domain] = load(name, domain=domain)
+    return aim_runs.again(chosen, tables)

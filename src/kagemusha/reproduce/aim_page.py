@@ -17,7 +17,7 @@ from kagemusha.reproduce.claims import Claim, claim_table, counted, standard_err
 from kagemusha.reproduce.pages import write_page
 from kagemusha.reproduce.tables import markdown_table
 
-RUNS, STEPS, REPEATS = "runs.jsonl", "steps.json", "repeats.json"
+RUNS, STEPS = "runs.jsonl", "steps.json"
 CAPTIONS = {
     "figure-1.svg": "Figures 1 and 2: 1-, 2- and 3-way error of each method, mean and standard deviation of its runs.",
     "figure-2.svg": "The same for Bank.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -261,3 +261,17 @@ def read_runs(path: Path) -> list[Result]:
 def code_digests() -> dict[str, str]:
     """Today's digest of the code behind each method."""
     return {method: code_of(__name__, PLACES[method]) for method in sorted({arm.method for arm in ARMS})}
+
+
+def again(results: Sequence[Result], tables: Mapping[str, Mapping[str, PaperTable]]) -> list[bool]:
+    """Whether each of these runs comes out the same with today's code."""
+    same = []
+    for one in results:
+        arm = BY_NAME[one.arm]
+        table = tables[one.table][arm.domain]
+        chosen = tuple(one.settings.get("learners", ()))
+        found = run_one(table, source_of(table), arm, one.epsilon, one.seed, learners=chosen)
+        # what a run took and what made it may differ
+        was = replace(one, seconds=found.seconds, version=found.version, code=found.code, settings=found.settings)
+        same.append(found == was)
+    return same

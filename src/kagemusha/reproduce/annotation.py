@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,14 @@ from kagemusha.reproduce.annotation_runs import (
     all_jobs,
     choices_of,
     code_behind,
+    made,
     path_of,
     stored,
 )
+from kagemusha.reproduce.annotation_split import split
 from kagemusha.reproduce.claims import interval
 from kagemusha.reproduce.pages import write_page
+from kagemusha.reproduce.repeats import spread_out
 from kagemusha.reproduce.tables import markdown_table, spread
 
 DIFFERS = (
@@ -107,11 +111,11 @@ class Report(Runs):
         epsilon = self.settings.other_epsilon
         rows = []
         proposed, post = (self.areas(arm, epsilon) for arm in ("proposed", "post-ann"))
-        for arm, made in ARMS.items():
+        for arm, way in ARMS.items():
             areas = self.areas(arm, epsilon)
             if areas:
                 less = [_apart(both(areas, other)) for other in (proposed, post)]
-                rows.append([arm, made.about, str(len(areas)), f"{np.mean(list(areas.values())):.4f}", *less])
+                rows.append([arm, way.about, str(len(areas)), f"{np.mean(list(areas.values())):.4f}", *less])
         head = ["arm", "what is different", "splits", "area", "less Proposed", "less Post-Ann"]
         left = [arm for arm in VARIANTS if not self.areas(arm, epsilon)]
         note = f"Not run: {', '.join(left)}." if left else ""
@@ -155,6 +159,19 @@ def reproduce(
     write_whole(out / "curves.csv", _csv(report.curves).encode())
     report.write(out)
     return report
+
+
+def again(out: Path, what: str, count: int) -> list[bool]:
+    """Whether some runs of an arm come out the same with today's code."""
+    settings, same = Settings(runs=20), []
+    jobs = {(c.experiment, c.epsilon, c.run, c.arm) for c in read(out, settings).curves if _what(c) == what}
+    for experiment, epsilon, run, arm in spread_out(sorted(jobs), count):
+        job = arm if experiment == 2 else "all" if math.isfinite(epsilon) else "real"
+        parts = split(run, ARMS[job].without if job in ARMS else ())
+        found = {c.arm: c.accuracy for c in made(parts, experiment, job, epsilon, run, settings)}
+        kept = stored(path_of(out, experiment, job, epsilon, run)) or []
+        same.append(found == {c.arm: c.accuracy for c in kept})
+    return same
 
 
 def _csv(curves: Sequence[Curve]) -> str:

@@ -190,7 +190,7 @@ def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Cur
             if (run, without) not in parts:
                 parts = {key: one for key, one in parts.items() if key[0] == run}
                 parts[run, without] = split(run, without)
-            kept = _made(parts[run, without], experiment, arm, epsilon, run, settings)
+            kept = made(parts[run, without], experiment, arm, epsilon, run, settings)
             kept = [replace(curve, stamp=stamp) for curve in kept]
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, json.dumps([asdict(c) for c in kept]).encode())
@@ -213,7 +213,8 @@ def code_behind(arm: str) -> str:
     return code_of(__name__, without=without)
 
 
-def _made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:
+def made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:
+    """A job's curves."""
     if experiment == 1:
         return real_ends(parts, run, settings) if arm == "real" else experiment_1(parts, epsilon, run, settings)
     if arm in ACTUAL:

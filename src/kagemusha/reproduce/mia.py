@@ -169,3 +169,8 @@ def _facts(name: str, game: Game, numbers: Mapping[str, Numbers]) -> Facts:
 def codes() -> dict[str, str]:
     """Today's digest of the code behind the games of each synthesizer."""
     return {maker: code_behind(maker) for maker in METHODS}
+
+
+def again(out: Path, what: str, count: int) -> list[bool]:
+    """A cell is hundreds of plays: it is played again whole."""
+    return []

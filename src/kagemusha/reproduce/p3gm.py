@@ -25,7 +25,9 @@ from kagemusha.reproduce.p3gm_runs import (
     Settings,
     all_runs,
     code_behind,
+    run_one,
 )
+from kagemusha.reproduce.repeats import spread_out
 from kagemusha.reproduce.stamps import code_of
 
 SETTINGS = {"quick": QUICK, "committed": COMMITTED, "full": FULL}
@@ -85,6 +87,15 @@ def codes() -> dict[str, str]:
     places = (f"kagemusha.reproduce.{name}" for name in ("p3gm_convergence", "p3gm_accounting"))
     every = code_of("kagemusha.reproduce.p3gm_runs", *(f"kagemusha.synthesizers.{place}" for place in PLACES.values()))
     return {**found, "figure 1": every, "figures 3 and 4": code_of(next(places)), "figure 5": code_of(next(places))}
+
+
+def again(out: Path, what: str, count: int) -> list[bool]:
+    """Whether some runs of a method come out the same with today's code; figures have none of their own."""
+    same = []
+    for one in spread_out([r for r in stored_runs(out) if r.method == what and r.scores], count):
+        found = run_one(load(one.data, fold=one.fold), what, one.seed, COMMITTED, one.fold)
+        same.append(found.scores == one.scores)
+    return same
 
 
 def _draw(results: Sequence[Result], settings: Settings, out: Path, credit: Path | None, progress: Progress) -> None:

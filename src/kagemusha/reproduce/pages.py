@@ -1,7 +1,8 @@
 """The frame of every paper's page, the sentence on the code behind it, and README's table of papers.
 
 A page's folder holds `report.md`, `claims.json` and `stamp.json`: which code made the runs behind it. When that code
-changes, `kagemusha reproduce pages` writes into the page that it is older, without running anything.
+changes, `kagemusha reproduce pages` writes into the page that it is older, without running anything; `kagemusha
+reproduce repeat` makes a few of the runs again and writes whether they come out the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 
 from kagemusha.errors import DataError
 from kagemusha.files import write_whole
+from kagemusha.progress import Progress, part, silent
 from kagemusha.reproduce.claims import VERDICTS, Claim, claim_table, counted, from_json, to_json
+from kagemusha.reproduce.repeats import LEAST, Repeat, read_repeats, write_repeats
 from kagemusha.reproduce.tables import markdown_table
 from kagemusha.version import __version__
 
@@ -58,14 +61,44 @@ def codes_of(folder: str) -> Mapping[str, str]:
     return found
 
 
-def code_sentence(stamps: Stamps, now: Mapping[str, str]) -> str:
-    """Whether what was run is today's code."""
-    old = [what for what, digests in stamps.items() if set(digests) != {now.get(what)}]
-    whole = f"Version {__version__}; the code of each run is in `{STAMP}`."
-    if not old:
-        return f"{whole} All of it is today's code."
-    listed = ", ".join(sorted(old)) if len(old) < len(stamps) else "everything on this page"
-    return f"{whole} **Older than its code: {listed}.** `kagemusha reproduce` runs it again."
+def older(stamps: Stamps, now: Mapping[str, str]) -> list[str]:
+    """What was not run by today's code."""
+    return sorted(what for what, digests in stamps.items() if set(digests) != {now.get(what)})
+
+
+def code_sentence(stamps: Stamps, now: Mapping[str, str], repeats: Mapping[str, Repeat]) -> str:
+    """Whether what was run is today's code, or comes out the same with it."""
+    old = older(stamps, now)
+    same = [what for what in old if what in repeats and repeats[what].holds_for(stamps[what], now.get(what))]
+    left = [what for what in old if what not in same]
+    said = [f"Version {__version__}; the code of each run is in `{STAMP}`."]
+    if same:
+        counts = ", ".join(f"{what} {repeats[what].runs}" for what in same)
+        said.append(f"Runs of older code that today's repeated all came out the same to the last digit: {counts}.")
+    if left:
+        listed = ", ".join(left) if len(left) < len(stamps) else "everything on this page"
+        said.append(f"**Older than its code: {listed}.** `kagemusha reproduce` runs it again.")
+    else:
+        said.append("The rest is today's code." if same else "All of it is today's code.")
+    return " ".join(said)
+
+
+def repeat(folder: Path, count: int = LEAST, progress: Progress = silent) -> dict[str, Repeat]:
+    """Make some runs of each kind of older code again, and write beside the page how many came out the same."""
+    module = import_module(f"kagemusha.reproduce.{BY_FOLDER[folder.name].module}")
+    stamps = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    now, found = codes_of(folder.name), read_repeats(folder)
+    old = older(stamps, now)
+    for at, what in enumerate(old):
+        if what in found and found[what].holds_for(stamps[what], now.get(what)):
+            continue
+        here = part(progress, at / len(old), (at + 1) / len(old))
+        here(f"{folder.name}: {what}", 0.0)
+        same: Sequence[bool] = module.again(folder, what, count)
+        if same:
+            found[what] = Repeat(now[what], stamps[what], len(same), sum(same))
+            write_repeats(folder, found)
+    return {what: found[what] for what in old if what in found}
 
 
 def write_page(
@@ -78,7 +111,7 @@ def write_page(
         part
         for part in [
             f"# {paper.title}: the paper's results and ours",
-            f"{BEGIN}{code_sentence(stamps, codes_of(folder))}{END}",
+            f"{BEGIN}{code_sentence(stamps, codes_of(folder), read_repeats(out))}{END}",
             about,
             "## What the paper claims",
             "The 95 % interval of the difference beside a claim decides it: “holds” if it lies on the claimed side, "
@@ -101,7 +134,7 @@ def refreshed(folder: Path) -> str:
     """A page with the sentence on its code as it must read today."""
     stamps = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     page = (folder / PAGE).read_text(encoding="utf-8")
-    return _between(page, BEGIN, END, code_sentence(stamps, codes_of(folder.name)), folder / PAGE)
+    return _between(page, BEGIN, END, code_sentence(stamps, codes_of(folder.name), read_repeats(folder)), folder / PAGE)
 
 
 def papers_table(results: Path) -> str:
@@ -113,9 +146,10 @@ def papers_table(results: Path) -> str:
             continue
         words = Counter(c.verdict for c in from_json(path.read_text(encoding="utf-8")) if not c.ours)
         stamps = json.loads((path.parent / STAMP).read_text(encoding="utf-8"))
-        current = "Older than" not in code_sentence(stamps, codes_of(paper.folder))
+        said = code_sentence(stamps, codes_of(paper.folder), read_repeats(path.parent))
+        current = "in part older" if "Older than" in said else "repeated" if "repeated" in said else "today's"
         link = f"[{paper.about}]({PLACE}/results/{paper.folder}/{PAGE})"
-        rows.append([link, *(str(words[word]) for word in VERDICTS), "today's" if current else "in part older"])
+        rows.append([link, *(str(words[word]) for word in VERDICTS), current])
     return markdown_table(["paper", "claims that hold", "do not", "runs cannot tell", "code"], rows)
 
 
