@@ -72,7 +72,9 @@ class Settings:
     folds: Mapping[str, int] = field(default_factory=dict)
     """Folds of each table, of ten; pictures have one official split."""
     runs: int = 1
-    """Of each method on each fold, and on pictures."""
+    """Of each method on each fold."""
+    picture_runs: int = 3
+    """Of each method on pictures, which have one official split."""
     rows: int = 20_000
     """Doubles a classifier learns from, at most."""
     epochs: int = 2
@@ -86,20 +88,13 @@ class Settings:
         return [*self.pictures, *self.folds]
 
     def jobs(self) -> list[tuple[str, int, str, int]]:
-        """Data set, fold, method, seed; first folds first, so that a run stopped early has all methods."""
-        most = max(self.folds.values(), default=0)
-        found = [
-            (name, fold, method, seed)
-            for fold in range(most)
-            for name, folds in self.folds.items()
-            if fold < folds
-            for method in self.methods
-            for seed in range(self.runs)
-        ]
-        shown = [
-            (name, 0, method, seed) for seed in range(self.runs) for name in self.pictures for method in self.methods
-        ]
-        return shown + found
+        """Data set, fold, method, seed; first folds and seeds first, so that a run stopped early has all methods."""
+        found = []
+        for turn in range(max([*self.folds.values(), self.picture_runs])):
+            places = [(name, 0, turn) for name in self.pictures if turn < self.picture_runs]
+            places += [(name, turn, seed) for name, n in self.folds.items() if turn < n for seed in range(self.runs)]
+            found += [(name, fold, method, seed) for name, fold, seed in places for method in self.methods]
+        return found
 
 
 QUICK = Settings(
