@@ -67,7 +67,10 @@ class Projection:
 
 
 class Phased(Taught):
-    """P3GM's second phase. `variance=False` leaves the code without noise and the loss without KL (AE)."""
+    """P3GM's second phase. `variance=False` leaves the code without noise and the loss without KL (AE).
+
+    A `cold` decoder begins near a constant, as the paper's; else at the way back from the projection.
+    """
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class Phased(Taught):
         *,
         variance: bool = True,
         class_axis: int | None = None,
+        cold: bool = False,
         seed: int = 0,
     ) -> None:
         self.inputs, self.phase, self.variance, self.class_axis = inputs, phase, variance, class_axis
@@ -89,7 +93,9 @@ class Phased(Taught):
         first = self.encoder.start(rng, last=0.1) if variance else np.zeros(0, dtype=np.float32)
         if variance:
             self.encoder.matrices(first)[-1][:, -1] = -2.0  # a code starts out sharper than the prior
-        decoder = linear_start(self.decoder, phase, inputs, self.classes, rng)
+        decoder = (
+            self.decoder.start(rng, last=FLAT) if cold else linear_start(self.decoder, phase, inputs, self.classes, rng)
+        )
         self.adam = Adam(np.concatenate([first, decoder]), rate)
         self._divergence = MixtureDivergence(phase.mixture)
 

@@ -111,7 +111,7 @@ def _draw(results: Sequence[Result], settings: Settings, out: Path, credit: Path
     for number, name, y in (("3", "mnist", "accuracy (MLP)"), ("4", "credit", "AUROC")):
         if name in settings.data:
             drawn = curves(load(name, credit=credit), settings, progress)
-            figures.lines({name: drawn}, out / f"figure-{number}.svg", x="epochs", y=y)
+            figures.by_epoch(drawn, out / f"figure-{number}.svg", title=name, y=y)
             found[f"figure-{number}"] = drawn
             found["code"]["figures 3 and 4"] = now["figures 3 and 4"]
     write_whole(out / FIGURES, json.dumps(found, indent=1, ensure_ascii=False).encode())

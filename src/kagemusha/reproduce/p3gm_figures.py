@@ -12,6 +12,7 @@ from kagemusha.extras import need
 from kagemusha.reproduce.p3gm_runs import Result
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
+Trainings = Mapping[str, Sequence[Sequence[tuple[float, float]]]]
 
 
 def image_grid(results: Sequence[Result], path: Path, *, across: int = 10) -> None:
@@ -32,8 +33,25 @@ def image_grid(results: Sequence[Result], path: Path, *, across: int = 10) -> No
     plt.close(figure)
 
 
+def by_epoch(arms: Trainings, path: Path, *, title: str, y: str) -> None:
+    """Figures 3 and 4: the mean of each arm's trainings, and between the least and the most."""
+    plt = _plotting()
+    figure, axis = plt.subplots(figsize=(4.6, 3.4))
+    for marker, (name, trainings) in zip("osv^D*", arms.items(), strict=False):
+        epochs = [x for x, _ in trainings[0]]
+        scores = np.array([[score for _, score in one] for one in trainings])
+        axis.plot(epochs, scores.mean(axis=0), marker=marker, label=name)
+        axis.fill_between(epochs, scores.min(axis=0), scores.max(axis=0), alpha=0.2)
+    axis.set(title=title, xlabel="epochs", ylabel=y)
+    axis.legend(fontsize=7)
+    axis.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)
+
+
 def lines(panels: Mapping[str, Lines], path: Path, *, x: str, y: str, logarithmic: bool = False) -> None:
-    """Figures 3 to 5: a panel for each name, a line for each arm."""
+    """Figure 5: a panel for each name, a line for each arm."""
     plt = _plotting()
     figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.4), squeeze=False)
     for axis, (title, arms) in zip(axes[0], panels.items(), strict=True):

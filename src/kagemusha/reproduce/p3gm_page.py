@@ -32,11 +32,16 @@ ERRATA = (
     "Table 2's own means of P3GM are .9248 / .5290; Table 3 prints .9232 / .5208.",
 )
 
+COVERAGE = (
+    "The share of held-out people who have a double of their own class in their neighbourhood, which reaches to the "
+    "fifth nearest other person: low where doubles show few kinds of people."
+)
+
 CAPTIONS = {
     "figure-1-mnist.png": "Figure 1: doubles of each method, one run, chosen by nobody.",
     "figure-1-fashion.png": "The same for Fashion-MNIST.",
-    "figure-3.svg": "Figure 3: accuracy by epoch on MNIST, one training of each method, from our decoder's "
-    "linear start.",
+    "figure-3.svg": "Figure 3: accuracy by epoch on MNIST, means of trainings and the least and the most; all decoders "
+    "begin cold, as the paper's do, and take as many steps as DP-VAE needs.",
     "figure-4.svg": "Figure 4: the same on Credit's sample, AUROC.",
     "figure-5.svg": "Figure 5: ε of the same phases in four accountings, by the noise of training. The last one has a "
     "Gaussian PCA of the same zCDP.",
@@ -97,6 +102,7 @@ class Report(Runs):
             parts += ["## Table 2: Credit, each classifier", self._table_2()]
         if pictures:
             parts += ["## Table 4: accuracy on pictures", self._table_4(pictures)]
+        parts += ["## Coverage", COVERAGE, self._coverage()]
         parts += ["## CPU seconds of a fit", self._seconds(), "## Figures"]
         parts += [line for name in shown for line in (f"![{name}]({name})", CAPTIONS[name])]
         return [*parts, "## Errata of the paper", "\n".join(f"- {line}" for line in ERRATA)]
@@ -150,6 +156,10 @@ class Report(Runs):
                 cells += [self._pair(data, method, kind) for kind in ("MLP", "CNN")]
             rows.append([method, *cells])
         return markdown_table(head, rows)
+
+    def _coverage(self) -> str:
+        rows = [[method, *(self._pair(data, method, "coverage") for data in self.data)] for method in self._methods()]
+        return markdown_table(["method", *self.data], rows)
 
     def _seconds(self) -> str:
         rows = []

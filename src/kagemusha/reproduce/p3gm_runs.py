@@ -18,7 +18,7 @@ from kagemusha.files import write_whole
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress
 from kagemusha.reproduce.p3gm_data import IMAGES, DataSet, coded, load
-from kagemusha.reproduce.p3gm_scores import image_scores, table_scores
+from kagemusha.reproduce.p3gm_scores import coverage, image_scores, table_scores
 from kagemusha.reproduce.stamps import code_of
 from kagemusha.schema import Real, Schema
 from kagemusha.synthesizers.fit import fit
@@ -167,10 +167,11 @@ def run_one(data: DataSet, method: str, seed: int, settings: Settings, fold: int
         if method in COARSE:
             doubles = fine(data, schema, doubles)
     if data.name in IMAGES:
-        scores = image_scores(data, doubles, seed, epochs=settings.epochs)
+        scores = image_scores(data, doubles, seed, epochs=settings.epochs) | {"coverage": coverage(data, doubles)}
         pictures = doubles[:SHOWN, :-1].astype(int).tolist() if seed == 0 else []
         return Result(data.name, method, fold, seed, scores, spent, options, pictures)
-    return Result(data.name, method, fold, seed, table_scores(data, doubles, seed), spent, options)
+    scores = table_scores(data, doubles, seed) | {"coverage": coverage(data, doubles)}
+    return Result(data.name, method, fold, seed, scores, spent, options)
 
 
 def coarse(data: DataSet) -> tuple[Schema, IntArray]:

@@ -18,6 +18,9 @@ CLASSIFIERS = ("LR", "AdaBoost", "GBM", "XGBoost")
 SCORED_ROWS = 60_000
 """Rows a classifier is trained on at most."""
 
+NEIGHBOURS, COVERED = 5, 1500
+"""People that a neighbourhood holds; people and doubles that are compared."""
+
 Scores = dict[str, float]
 
 
@@ -67,6 +70,25 @@ def table_scores(data: DataSet, doubles: Codes, seed: int = 0) -> Scores:
     for measure in ("AUROC", "AUPRC"):
         found[measure] = float(np.mean([found[f"{name} {measure}"] for name in CLASSIFIERS]))
     return found
+
+
+def coverage(data: DataSet, doubles: Codes) -> float:
+    """How much of the kinds of people doubles show: the share of held-out people with a double in their neighbourhood.
+
+    A person's neighbourhood reaches to the NEIGHBOURS-th nearest other person (Naeem et al. 2020); the target counts as
+    a column, each class as far from each other as the features are wide. As many doubles as people, at most COVERED.
+    """
+    near = need("sklearn.neighbors").NearestNeighbors
+    count = min(COVERED, len(data.test), len(doubles))
+    real, drawn = (_with_class(data, codes[:count]) for codes in (data.test, doubles))
+    reach = near(n_neighbors=NEIGHBOURS + 1).fit(real).kneighbors(real)[0][:, -1]
+    return float((near(n_neighbors=1).fit(drawn).kneighbors(real)[0][:, 0] <= reach).mean())
+
+
+def _with_class(data: DataSet, codes: Codes) -> NDArray[np.float32]:
+    x, y = features(data, codes)
+    size = data.schema.domain.size(data.target)
+    return np.hstack([x, np.sqrt(x.shape[1]) * np.eye(size, dtype=np.float32)[y]])
 
 
 def image_scores(data: DataSet, doubles: Codes, seed: int = 0, *, epochs: int = 3, cnn: bool = True) -> Scores:

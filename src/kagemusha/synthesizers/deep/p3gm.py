@@ -36,8 +36,9 @@ class Phases(Choices):
 
     `latent` is d′, `components` the number of Gaussians, `iterations` those of EM. With a `target` the
     components are the codes of that column, and the decoder is given that code; with `conditional=False`, and without a
-    target, all columns are trained along, as in the paper. `centre`, `pca`, `em` are the shares of ρ for mean record
-    and lengths, PCA and EM; training takes the rest.
+    target, all columns are trained along, as in the paper. The decoder's `start` is the way back from the projection,
+    or cold: near a constant, as in the paper. `centre`, `pca`, `em` are the shares of ρ for mean record and lengths,
+    PCA and EM; training takes the rest.
     """
 
     variance: ClassVar[bool] = True
@@ -49,6 +50,7 @@ class Phases(Choices):
     covariance: Literal["diagonal", "full"] = "full"
     target: str | None = None
     conditional: bool = True
+    start: Literal["linear", "cold"] = "linear"
     centre: float = 0.03
     pca: float = 0.15
     em: float = 0.3
@@ -113,7 +115,10 @@ class Phases(Choices):
             part(progress, 0.0, 0.2),
             class_axis=class_axis,
         )
-        learner = Phased(inputs, phase, self.hidden, self.step, variance=self.variance, class_axis=class_axis)
+        cold = self.start == "cold"
+        learner = Phased(
+            inputs, phase, self.hidden, self.step, variance=self.variance, class_axis=class_axis, cold=cold
+        )
         schedule = self.schedule_of(spending, rows)
         asking.train(schedule, learner, what=TRAINING, progress=part(progress, 0.2, 1.0))
         mixture = phase.mixture
