@@ -108,12 +108,10 @@ def test_figures_by_epoch_are_judged_over_their_trainings(lift: float, verdict: 
 
 def test_a_cold_decoder_begins_near_a_constant() -> None:
     data = table()
-    phases = {
-        start: P3GM(start=start, target="y", latent=2, hidden=16, epochs=0.5, rate=0.5) for start in ("linear", "cold")
-    }
+    few = {"target": "y", "latent": 2, "hidden": 16, "epochs": 0.5, "rate": 0.5}
     spread = {}
-    for start, method in phases.items():
-        model = fit(method, data.source(), Budget(8.0, 1e-5), simulation=0)
+    for start in ("linear", "cold"):
+        model = fit(create("p3gm", start=start, **few), data.source(), Budget(8.0, 1e-5), simulation=0)
         spread[start] = float(model.sample_codes(300, rng=np.random.default_rng(0))[:, :4].std(axis=0).mean())
     assert spread["cold"] < spread["linear"] / 2
 
