@@ -18,6 +18,7 @@ from kagemusha.reproduce.p3gm_runs import Result, Settings, coarse, fine, path_o
 from kagemusha.reproduce.p3gm_scores import coverage
 from kagemusha.schema import Category, Real, Schema
 from kagemusha.synthesizers.fit import fit
+from kagemusha.synthesizers.registry import create
 
 SCHEMA = Schema(
     [
