@@ -29,7 +29,7 @@ def sentences_of(room: Path) -> set[str]:
     """Every sentence of a room's pages."""
     found = set()
     for path in room.rglob("*"):
-        if path.suffix == ".html":
+        if path.suffix in (".html", ".js"):
             found |= in_template(path.read_text(encoding="utf-8"))
         elif path.suffix == ".py":
             found |= in_source(path.read_text(encoding="utf-8"))

@@ -54,6 +54,18 @@ def test_one_record_after_the_other(client: TestClient, store: Store) -> None:
     assert client.post("/api/progress", json={}).json()["labels"] == 0
 
 
+def test_the_page_speaks_the_readers_language(client: TestClient) -> None:
+    page = client.get("/", headers={"accept-language": "ja,en;q=0.5"}).text
+    assert '<html lang="ja">' in page
+    assert "判断できない" in page
+    assert "ラベルは失われません" in page, "what the script says is there, too"
+    assert "Cannot tell" not in page.split("data-words")[0] + page.split('">', 1)[1].split("<header>")[1]
+    assert client.get("/language/ja", follow_redirects=False).headers["location"] == "/"
+    assert '<html lang="ja">' in client.get("/settle").text, "chosen once, it stays"
+    assert client.get("/language/en?back=//elsewhere", follow_redirects=False).headers["location"] == "/"
+    assert client.get("/language/xx").status_code == 404
+
+
 PATHS = ["/", "/settle", "/export/labels.csv", "/export/labels.json", "/export/label-studio.json"]
 CALLS = ["next", "label", "skip", "undo", "settle", "progress", "conflicts"]
 

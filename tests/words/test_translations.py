@@ -16,6 +16,7 @@ from words_of_pages import in_source, in_template, sentences_of
 ROOM = Path(kagemusha.__file__).parent
 OTHERS = [language for language in LANGUAGES if language != "en"]
 STUDIO = sentences_of(ROOM / "studio") | {*SOURCES}
+PAGES = {"studio": STUDIO, "annotate": sentences_of(ROOM / "annotation" / "static")}
 
 
 def placeholders(text: str) -> list[str]:
@@ -28,14 +29,16 @@ def test_sentences_are_found_in_pages_and_modules() -> None:
     assert len(STUDIO) > 250
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("language", OTHERS)
-def test_every_sentence_of_the_studio_is_translated(language: str) -> None:
-    assert set(catalogue(language, "studio").sentences) == STUDIO
+def test_every_sentence_of_a_page_is_translated(language: str, page: str) -> None:
+    assert set(catalogue(language, page).sentences) == PAGES[page]
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("language", OTHERS)
-def test_placeholders_agree(language: str) -> None:
-    for sentence, translated in catalogue(language, "studio").sentences.items():
+def test_placeholders_agree(language: str, page: str) -> None:
+    for sentence, translated in catalogue(language, page).sentences.items():
         assert placeholders(sentence) == placeholders(translated), sentence
         assert translated.strip(), sentence
         assert not re.search(r"[<>]", translated.replace("<=", "")), "text, not markup"

@@ -5,6 +5,7 @@ It knows the store and nothing else: neither the private table nor the ledger ca
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from functools import cached_property
@@ -27,6 +28,8 @@ from kagemusha.errors import UsageError
 from kagemusha.web.access import Access, cookie_name
 from kagemusha.web.calls import Handler, Refused, entered, inside, nothing, session_of
 from kagemusha.web.guard import Guard
+from kagemusha.web.language import choose_language, language_of
+from kagemusha.words.catalogue import LANGUAGES
 
 STATIC = Path(__file__).parent / "static"
 TAKEN = "somebody else labels under this name: choose another, or go on in the browser where you began"
@@ -47,6 +50,7 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
             Route("/enter", site.enter),
             Route("/", site.page),
             Route("/settle", site.settle_page),
+            Route("/language/{to}", choose_language),
             Route("/static/{name}", static),
             Route("/api/next", site.inside(site.next), methods=["POST"]),
             Route("/api/label", site.inside(site.label), methods=["POST"]),
@@ -105,8 +109,11 @@ class _Site:
         session = session_of(request, self._access)
         if session is None:
             return PlainTextResponse("open the link that `kagemusha annotate` printed", 403)
-        facts = self._project
+        facts, say = self._project, language_of(request, "annotate")
         html = self._pages[name].render(
+            _=say,
+            words=json.dumps(dict(say.sentences), ensure_ascii=False),
+            languages=LANGUAGES.items(),
             csrf=self._access.csrf(session),
             question=facts["question"],
             classes=facts["classes"],

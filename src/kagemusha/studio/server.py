@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,11 +18,11 @@ from kagemusha.errors import KagemushaError
 from kagemusha.studio.calls import MOST_TEXT, Call
 from kagemusha.studio.pages_of import Pages
 from kagemusha.studio.release_calls import ReleaseCalls
-from kagemusha.studio.site import LANGUAGE, Site
+from kagemusha.studio.site import Site
 from kagemusha.studio.table_calls import TableCalls
-from kagemusha.web.calls import COOKIE_AGE, Handler, entered, inside, nothing, session_of
+from kagemusha.web.calls import Handler, entered, inside, nothing, session_of
 from kagemusha.web.guard import Guard
-from kagemusha.words.catalogue import LANGUAGES
+from kagemusha.web.language import choose_language
 
 STATIC = Path(__file__).parent / "static"
 KINDS = {"studio.js": "text/javascript", "studio.css": "text/css"}
@@ -66,7 +65,7 @@ def create_app(
     calls: dict[str, Callable[[Call], dict[str, Any]]] = {**tables.calls, **releases.calls, "stop": stopped}
     routes = [
         Route("/enter", _enter(site)),
-        Route("/language/{to}", _language(site)),
+        Route("/language/{to}", choose_language),
         Route("/static/{name}", static),
         Route("/favicon.ico", nothing),
         *(Route(path, shown(site, page)) for path, page in pages.routes.items()),
@@ -120,16 +119,3 @@ def _enter(site: Site) -> Handler:
         return await entered(request, site.access, "kagemusha studio")
 
     return enter
-
-
-def _language(site: Site) -> Handler:
-    async def language(request: Request) -> Response:
-        to, back = request.path_params["to"], request.query_params.get("back", "/")
-        if to not in LANGUAGES:
-            return PlainTextResponse("not found", 404)
-        safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable() else "/"
-        response = RedirectResponse(quote(safe, safe="/?&=%@.,:+-_"), 303)
-        response.set_cookie(LANGUAGE, to, httponly=True, samesite="strict", max_age=COOKIE_AGE)
-        return response
-
-    return language

@@ -18,10 +18,8 @@ from kagemusha.studio.labelling import Labellings
 from kagemusha.studio.place import Place, Table
 from kagemusha.web.access import Access
 from kagemusha.web.calls import session_of
-from kagemusha.words.catalogue import LANGUAGES, Catalogue, catalogue, preferred
-
-LANGUAGE = "kagemusha-language"
-"""The cookie of the language; it says nothing else."""
+from kagemusha.web.language import language_of
+from kagemusha.words.catalogue import LANGUAGES, Catalogue
 
 
 class Site:
@@ -44,8 +42,7 @@ class Site:
 
     def language(self, request: Request) -> Catalogue:
         """The language that somebody chose, or else that their browser asks for."""
-        chosen = request.cookies.get(LANGUAGE) or preferred(request.headers.get("accept-language", ""))
-        return catalogue(chosen, PAGE)
+        return language_of(request, PAGE)
 
     def html(self, template: str, say: Catalogue, /, **facts: object) -> str:
         """A template, or part of a page, as text."""

@@ -4,6 +4,8 @@
 const $ = (id) => document.getElementById(id);
 const csrf = document.querySelector("meta[name=csrf]").content;
 const classes = Number(document.body.dataset.classes);
+const translations = JSON.parse(document.body.dataset.words);
+const _ = (sentence, fields = {}) => (translations[sentence] || sentence).replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
 let who = localStorage.getItem("kagemusha-name") || "";
 let task = null;
 let busy = false;
@@ -16,7 +18,7 @@ async function call(path, body) {
     body: JSON.stringify({ who, ...body }),
   });
   const told = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(told.error || "something went wrong"), { final: answer.status < 500, taken: answer.status === 409 });
+  if (!answer.ok) throw Object.assign(new Error(told.error || _("something went wrong")), { final: answer.status < 500, taken: answer.status === 409 });
   return told;
 }
 
@@ -38,7 +40,7 @@ function show(next) {
   card.replaceChildren();
   for (const button of document.querySelectorAll("#answers [data-answer], #skip")) button.disabled = !task;
   if (!task) {
-    card.append(element("p", finished ? "All labels are in. Thank you!" : "No record to label at the moment. The next ones are being chosen; this page looks again by itself."));
+    card.append(element("p", finished ? _("All labels are in. Thank you!") : _("No record to label at the moment. The next ones are being chosen; this page looks again by itself.")));
     setTimeout(() => { if (!task && !busy) load(); }, 1500);
     return;
   }
@@ -49,7 +51,7 @@ function show(next) {
     name.scope = "row";
     const value = document.createElement("td");
     value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
-    if (cell.unusual) value.append(element("span", "unusual", "odd-word"));
+    if (cell.unusual) value.append(element("span", _("unusual"), "odd-word"));
     row.append(name, value);
     table.append(row);
   }
@@ -68,7 +70,7 @@ async function act(path, body, done) {
         break;
       } catch (error) {
         if (error.final) throw error;
-        say("The server does not answer; trying again. Your label is not lost.", true);
+        say(_("The server does not answer; trying again. Your label is not lost."), true);
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
@@ -84,7 +86,7 @@ function answer(value) {
   if (!task || busy) return;
   const given = /^\d+$/.test(value) ? Number(value) : value;
   const word = document.querySelector(`[data-answer="${value}"]`).textContent.trim().replace(/^\S+\s+/, "");
-  act("label", { task: task.id, answer: given, key: crypto.randomUUID() }, `Kept: ${word}`);
+  act("label", { task: task.id, answer: given, key: crypto.randomUUID() }, _("Kept: {word}", { word }));
 }
 
 async function load(quiet = true) {
@@ -105,18 +107,18 @@ async function progress() {
     finished = told.labels >= told.wanted;
     $("labels-bar").max = told.wanted;
     $("labels-bar").value = told.labels;
-    $("labels").textContent = `${told.labels} of ${told.wanted}` + (told.others ? `, ${told.others} without a class` : "");
-    $("privacy").textContent = `${Math.round(100 * told.spent)} % of the budget used; ε = ${told.epsilon} in all, whatever you label`;
+    $("labels").textContent = _("{labels} of {wanted}", told) + (told.others ? _(", {others} without a class", told) : "");
+    $("privacy").textContent = _("{share} % of the budget used; ε = {epsilon} in all, whatever you label", { share: Math.round(100 * told.spent), epsilon: told.epsilon });
     $("stage").textContent = told.stage.what;
     if (told.quality) {
       const { right, of, low, high } = told.quality;
-      $("quality").textContent = `right for ${Math.round((100 * right) / of)} % of ${of} random records (between ${Math.round(100 * low)} and ${Math.round(100 * high)} %)`;
+      $("quality").textContent = _("right for {right} % of {of} random records (between {low} and {high} %)", { right: Math.round((100 * right) / of), of, low: Math.round(100 * low), high: Math.round(100 * high) });
     }
     if (told.agreement.records) {
       const shown = (kappa) => kappa.toFixed(2).replace("-", "−");
       const kappa = told.agreement.fleiss;
-      const pairs = Object.entries(told.agreement.cohen).slice(0, 3).map(([who, of]) => `; ${who}: Cohen's κ = ${shown(of)}`).join("");
-      $("agreement").textContent = `${told.agreement.alike} of ${told.agreement.records} records labelled alike` + (kappa === null ? "" : `, Fleiss' κ = ${shown(kappa)}`) + pairs;
+      const pairs = Object.entries(told.agreement.cohen).slice(0, 3).map(([who, of]) => _("; {who}: Cohen's κ = {kappa}", { who, kappa: shown(of) })).join("");
+      $("agreement").textContent = _("{alike} of {records} records labelled alike", told.agreement) + (kappa === null ? "" : _(", Fleiss' κ = {kappa}", { kappa: shown(kappa) })) + pairs;
     }
   } catch { /* the next look may succeed */ }
 }
@@ -141,8 +143,8 @@ function leave(why) {
 }
 
 $("other").addEventListener("click", () => leave(""));
-$("skip").addEventListener("click", () => { if (task) act("skip", { task: task.id }, "Skipped"); });
-$("undo").addEventListener("click", () => act("undo", {}, "Taken back: label it again"));
+$("skip").addEventListener("click", () => { if (task) act("skip", { task: task.id }, _("Skipped")); });
+$("undo").addEventListener("click", () => act("undo", {}, _("Taken back: label it again")));
 for (const button of document.querySelectorAll("[data-answer]")) button.addEventListener("click", () => answer(button.dataset.answer));
 
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,8 @@
 "use strict";
 const csrf = document.querySelector("meta[name=csrf]").content;
 const who = localStorage.getItem("kagemusha-name") || "adjudicator";
+const translations = JSON.parse(document.body.dataset.words);
+const _ = (sentence, fields = {}) => (translations[sentence] || sentence).replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
 const list = document.getElementById("list");
 const words = [...document.getElementById("classes").content.children];
 
@@ -11,7 +13,7 @@ async function call(path, body) {
     body: JSON.stringify({ who, ...body }),
   });
   const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error || "something went wrong");
+  if (!answer.ok) throw new Error(told.error || _("something went wrong"));
   return told;
 }
 
@@ -31,7 +33,7 @@ async function load() {
   const told = await call("conflicts", {});
   list.replaceChildren();
   const count = told.conflicts.length;
-  list.append(element("p", count ? `${count} ${count === 1 ? "record waits" : "records wait"} for a decision. Yours stands, whatever others said.` : "Nobody disagrees at the moment."));
+  list.append(element("p", count === 1 ? _("One record waits for a decision. Yours stands, whatever others said.") : count ? _("{count} records wait for a decision. Yours stands, whatever others said.", { count }) : _("Nobody disagrees at the moment.")));
   for (const conflict of told.conflicts) {
     const box = element("section", "", "conflict");
     const table = element("table", "", "record");
@@ -41,7 +43,7 @@ async function load() {
       name.scope = "row";
       const value = document.createElement("td");
       value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
-      if (cell.unusual) value.append(element("span", "unusual", "odd-word"));
+      if (cell.unusual) value.append(element("span", _("unusual"), "odd-word"));
       row.append(name, value);
       table.append(row);
     }
@@ -54,9 +56,9 @@ async function load() {
         for (const other of row.children) other.disabled = true;
         try {
           await call("settle", { task: conflict.task, answer: given, key: crypto.randomUUID() });
-          await load().catch(() => list.append(element("p", "The server does not answer; load this page again.", "wrong")));
+          await load().catch(() => list.append(element("p", _("The server does not answer; load this page again."), "wrong")));
         } catch (error) {
-          box.append(element("p", `${error.message}: not kept, try again`, "wrong"));
+          box.append(element("p", _("{why}: not kept, try again", { why: error.message }), "wrong"));
           for (const other of row.children) other.disabled = false;
         }
       });
@@ -66,4 +68,4 @@ async function load() {
     list.append(box);
   }
 }
-load().catch(() => list.append(element("p", "The server does not answer; load this page again.", "wrong")));
+load().catch(() => list.append(element("p", _("The server does not answer; load this page again."), "wrong")));
