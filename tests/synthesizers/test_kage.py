@@ -135,7 +135,7 @@ def test_a_pair_without_room_is_measured_only_where_that_takes_off_the_margin() 
         return lambda pair: limit > 100 or pair == ("a", "b")
 
     pairs = believed([0.3, 0.3, 0.3])
-    within = choose(pairs, room, [100], outside=0.0)
+    within = choose(pairs, room, [100], outside=False)
     assert within.taken == (0,)
     assert within.inside
     beyond = choose(pairs, room, [100])
@@ -154,8 +154,8 @@ def test_a_larger_model_must_be_worth_it() -> None:
     def room(limit: int):
         return lambda pair: limit > 100 or pair != ("a", "c")
 
-    assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=0.0).cells == 400
-    assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=0.0).cells == 100, "less than WORTH"
+    assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=False).cells == 400
+    assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=False).cells == 100, "less than WORTH"
 
 
 def test_rows_are_not_traded_towards_triples() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.constants import MARGIN, OUTSIDE, PATIENCE, SHARES, TRUST, WORTH
+from kagemusha.synthesizers.kage.constants import MARGIN, TRUST, WORTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,19 +94,19 @@ def choose(
     limits: Sequence[int],
     *,
     trust: float = TRUST,
-    outside: float = OUTSIDE,
+    outside: bool = True,
     start: Sequence[int] = (),
 ) -> Choice:
     """The least predicted total error over orders, how many to take, the share of columns and the model's limit.
 
     With the split q ∝ w^(2/3) the noise of a set is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part of its
     error that the chosen ones do not imply. `tree` makes a function for a limit that takes a clique into a model so
-    large, or says False if it does not fit beside those taken so far; such a pair may be measured all the same, and
-    loses the share `outside` of its error: rows can be traded towards it. `start` names what is measured already and
+    large, or says False if it does not fit beside those taken so far; with `outside` such a pair may be measured all
+    the same: rows can be traded towards it. `start` names what is measured already and
     stays; `trust` is the share of a path's strength that counts as known.
     """
     best, scaled = Choice((), (), 1.0, math.inf, candidates.unknown), math.inf
-    for beyond, cost in ((0.0, 1.0), (outside, 1 + MARGIN)) if outside else ((0.0, 1.0),):
+    for beyond, cost in ((False, 1.0), (True, 1 + MARGIN)) if outside else ((False, 1.0),):
         for forest in (False, True):
             for step, limit in enumerate(limits):
                 steps = _greedy(candidates, tree(limit), forest, beyond, trust, start)
@@ -127,7 +127,7 @@ def _best_prefix(
     complete = True
     for taken, left_out, fits in steps:
         complete &= fits
-        tried = SHARES if taken else (1.0,)
+        tried = [tenths / 10 for tenths in range(10)] if taken else [1.0]
         predictions = [candidates.predicted(taken, left_out, share) for share in tried]
         k = int(np.argmin(predictions))
         if predictions[k] < best.predicted:
@@ -142,7 +142,7 @@ def _greedy(
     candidates: Candidates,
     add: Callable[[Clique], bool],
     forest: bool,
-    outside: float,
+    outside: bool,
     trust: float,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
@@ -186,7 +186,7 @@ def _greedy(
 
     unknown = not_implied()
     yield taken, unknown, fits
-    while refused < PATIENCE:
+    while refused <= columns:
         # with the best split, one is worth its error if that exceeds the growth of everyone's noise
         growth = candidates.noise * ((spent + price) ** 1.5 - spent**1.5)
         gain = importance * (unknown - rest)
@@ -200,8 +200,8 @@ def _greedy(
         if not add(candidates.cliques[i]):
             fits = False
             # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays
-            mended = outside * (1 - candidates.strength[i] * unknown[i] / max(candidates.signal[i], unknown[i])) ** 2
-            if len(candidates.cliques[i]) > 2 or importance[i] * mended * unknown[i] <= growth[i]:
+            mended = (1 - candidates.strength[i] * unknown[i] / max(candidates.signal[i], unknown[i])) ** 2
+            if not outside or len(candidates.cliques[i]) > 2 or importance[i] * mended * unknown[i] <= growth[i]:
                 refused += 1
                 waiting[i] = False
                 continue

@@ -30,11 +30,10 @@ from kagemusha.synthesizers.kage.beliefs import (
 from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose, topped_up
 from kagemusha.synthesizers.kage.columns import columns_of, measure_columns
 from kagemusha.synthesizers.kage.constants import (
-    LIMITS,
+    LADDER,
     MARGIN,
-    OUTSIDE,
+    PASSES,
     PRECISE,
-    SKETCH,
     TRIPLE_SCORES,
     TRUST,
     TYPICAL,
@@ -85,6 +84,11 @@ class Run:
     """What columns had cost before."""
 
     @property
+    def limits(self) -> list[int]:
+        """Cells that the model may have, smallest first."""
+        return [int(part * self.max_cells) for part in LADDER]
+
+    @property
     def pairs(self) -> int:
         """How many there are."""
         return 0 if self.look is None else len(self.look.pairs)
@@ -98,7 +102,7 @@ class Run:
         else:
             self.first, self.known = cost, Measurements.of_columns(self.curator.domain, columns)
 
-    def look_at_pairs(self, pairs: list[Clique], shares: Shares, *, target: str | None) -> None:
+    def look_at_pairs(self, pairs: list[Clique], shares: Shares) -> None:
         """How far every pair is from independence."""
         sizes = self.curator.domain.sizes
         typical = shares.rest * self.curator.total / min(len(pairs), TYPICAL * len(sizes))
@@ -111,7 +115,7 @@ class Run:
             most=max(1, self.max_cells // (2 * sum(sizes))),
             spent=self.first,
             cost=shares.scores * self.curator.total,
-            target=target,
+            importance=np.array([self.importance(pair) for pair in pairs]),
         )
 
     def look_at_triples(self, choice: Choice) -> bool:
@@ -171,10 +175,10 @@ class Run:
         return choose(
             candidates,
             lambda limit: GrowingTree(self.known.coarse, min(limit, room)).add,
-            [limit for limit in LIMITS if self.choice is None or limit >= self.choice.cells],
+            [limit for limit in self.limits if self.choice is None or limit >= self.choice.cells],
             trust=trust,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
-            outside=OUTSIDE if self.model is not None and len(seen.queries) == count else 0.0,
+            outside=self.model is not None and len(seen.queries) == count,
             start=list(self.measured),
         )
 
@@ -199,13 +203,13 @@ class Run:
     def fit_model(self, *, last: bool = True) -> None:
         """A model of all that was measured; before the last one it only has to say what it does not know."""
         known = replace(self.known, interactions=list(self.measured.values()), outside=())
-        cells = max(self.choice.cells, LIMITS[0]) if self.choice is not None else LIMITS[0]
+        cells = max(self.choice.cells if self.choice is not None else 0, self.limits[0])
         self.known, self.model = grown(
             known,
             max_cells=known.room(cells, self.max_cells),
             importance=self.importance,
             start=self.model.theta if self.model is not None else None,
-            steps=None if last else SKETCH,
+            steps=None if last else PASSES[0],
         )
 
     def generator(self) -> MarkovGenerator:
