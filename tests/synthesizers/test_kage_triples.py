@@ -49,7 +49,7 @@ def test_what_only_a_triple_tells_is_found(made, monkeypatch) -> None:
     result = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9))
     assert ("a", "b", "c") in [m.query.clique for m in result.fitted.interactions]
     assert triple_error(result.fitted.generator, codes) < 0.02
-    monkeypatch.setattr(rounds, "PRECISE", 0.0)
+    monkeypatch.setattr(rounds, "TRIPLES", 0.0)
     pairs_only = run(create("kage"), DOMAIN, codes, Budget(1.0, 1e-9)).fitted
     assert triple_error(pairs_only.generator, codes) > 0.9
 
@@ -180,7 +180,7 @@ def noisy_chain(rows: int) -> np.ndarray:
 
 
 def test_error_that_noisy_pairs_explain_is_not_put_down_to_the_triple(monkeypatch) -> None:
-    monkeypatch.setattr(rounds, "PRECISE", np.inf)
+    monkeypatch.setattr(rounds, "TRIPLES", 0.3)
     found = [run(create("kage"), DOMAIN, noisy_chain(3000), Budget(0.3, 1e-9), seed=s).fitted for s in range(5)]
     triples = sum(len(m.query.clique) == 3 for fitted in found for m in fitted.interactions)
     assert triples <= 3, "of twenty"

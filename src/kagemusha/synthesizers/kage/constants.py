@@ -11,8 +11,9 @@ COLUMNS = 0.15
 TYPICAL = 3
 """Pairs that are measured per column, about."""
 
-TRIPLE_SCORES = 0.02
-"""Share of the budget for the distances of triples from the model."""
+TRIPLES = 0.01
+"""Triples are looked at if pairs should end with a smaller mean error than this, a share of records; it takes the same
+share of the budget."""
 
 INSTALMENTS = (0.4, 1.0)
 """Parts of what the looks leave that are spent when each instalment ends."""
@@ -23,9 +24,6 @@ times larger."""
 
 DOUBT = 0.15
 """A pair is thought to keep at least this share of the distance that the model implies."""
-
-TRUST = 0.5
-"""Share of a dependence that a path of measured pairs of the same strength is trusted to explain."""
 
 LEAST = 0.15
 """Least prior precision of an interaction's cells, over their relative noise, which is the most."""
@@ -41,10 +39,7 @@ SMOOTH = 3.0
 
 ROW = 0.5
 """A code gets a group of its own in a pair above this share of the noise in its row, and in the model if some pair
-could give it one."""
-
-ORDERED = 0.25
-"""Neighbours of an ordered column make a group at this part of that threshold."""
+could give it one; neighbours of an ordered column make a group at this part of that threshold."""
 
 UNLIKE = 0.25
 """Share of a column's codes that may be far from what is expected, whatever the others are like."""
@@ -55,9 +50,6 @@ NEIGHBOURS = 4
 MARGIN = 0.1
 """What all pairs that are measured though the model has no room for them must take off the predicted error."""
 
-PRECISE = 0.008
-"""Triples are looked at if pairs should end with a smaller mean error than this, a share of records."""
-
 LADDER, WORTH = (1 / 64, 1 / 16, 1 / 4, 1.0), 0.01
 """Parts of the most cells that a model may have: the next one must take this share off the predicted error; and a
 model without room for everything grows by these."""
@@ -65,9 +57,8 @@ model without room for everything grows by these."""
 MANY = 1000
 """Pairs, with more of which all is spent in one instalment; triples, of which no more are looked at."""
 
-PASSES, WORK = (80, 800), 2.0e9
-"""Fewest and most passes of the last fit, one that only says what it does not know has the fewest; cells they may
-visit."""
+PASSES = (80, 500)
+"""Most passes of a fit that only says what it does not know, and of the last."""
 
 ENOUGH = 0.1
 """A fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood per

@@ -22,7 +22,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES, WORK
+from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES
 
 
 def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
@@ -236,7 +236,7 @@ def fit_interactions(
     """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic.
 
     `start` holds the parameters of an earlier fit to the same columns and the first of the interactions. Without
-    `max_steps` there are as many passes as take a bounded time.
+    `max_steps` it ends when it has converged, or after the most passes there may be.
     """
     cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in interactions]
     tree = junction_tree(domain, cliques, max_cells=max_cells)
@@ -245,7 +245,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = int(np.clip(WORK / (tree.cells + problem.size), *PASSES)) if max_steps is None else max_steps
+    calls = PASSES[-1] if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge

@@ -20,7 +20,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, noise_of_pairs, require_columns
-from kagemusha.synthesizers.kage.constants import COLUMNS, INSTALMENTS, MANY, TRUST, TYPICAL
+from kagemusha.synthesizers.kage.constants import COLUMNS, INSTALMENTS, MANY, TYPICAL
 from kagemusha.synthesizers.kage.rounds import Run, Shares
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -59,7 +59,7 @@ class Kage(Synthesizer):
         for count, upto in enumerate(instalments):
             last = upto == instalments[-1]
             progress("choosing", 0.1 + 0.8 * count / len(instalments))
-            choice = run.allocate(trust=TRUST if count or last else 1.0)
+            choice = run.allocate(paths=not last)
             if last and run.look_at_triples(choice):
                 choice = run.allocate()
             run.measure(choice, curator.remaining - (1 - upto) * left)

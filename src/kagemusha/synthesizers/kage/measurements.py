@@ -86,7 +86,7 @@ class Measurements:
     def fit(self, *, max_cells: int, start: FloatArray | None = None, steps: int | None = None) -> InteractionFit:
         """The model over groups; `start` is what an earlier fit to the same columns and first interactions found.
 
-        Without `steps` it ends when it has converged, or after as many passes as take a bounded time.
+        Without `steps` it ends when it has converged, or after the most passes there may be.
         """
         columns = [self.columns.grouped(n, self.groups[n]) for n in self.domain]
         interactions = [NoisyInteraction(self.on_groups(m.query), m.values, m.sigma) for m in self.interactions]

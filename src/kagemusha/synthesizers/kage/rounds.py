@@ -33,9 +33,7 @@ from kagemusha.synthesizers.kage.constants import (
     LADDER,
     MARGIN,
     PASSES,
-    PRECISE,
-    TRIPLE_SCORES,
-    TRUST,
+    TRIPLES,
     TYPICAL,
 )
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
@@ -128,7 +126,7 @@ class Run:
         tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells))
         fitting = sum(tree.add(self.beliefs.cliques[i]) for i in choice.taken)
         expected = float(choice.expected.mean())
-        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= PRECISE * self.known.columns.total:
+        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= TRIPLES * self.known.columns.total:
             return False
         found = look_at_triples(
             self.curator,
@@ -136,7 +134,7 @@ class Run:
             self.model.field,
             self.beliefs,
             spent=self.first + self.had.get(ALL_COLUMNS, 0.0),
-            cost=TRIPLE_SCORES * self.curator.total,
+            cost=TRIPLES * self.curator.total,
         )
         if found is None:
             return False
@@ -146,8 +144,11 @@ class Run:
         self.triple = expected / max(distance, expected) * self.pairs / math.comb(len(self.known.domain), 3)
         return True
 
-    def allocate(self, importance: Importance | None = None, *, trust: float = TRUST) -> Choice:
-        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing."""
+    def allocate(self, importance: Importance | None = None, *, paths: bool = False) -> Choice:
+        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing.
+
+        With `paths` for now only what no path of strong pairs says: there will be a model to ask.
+        """
         if self.look is None or self.beliefs is None:
             return Choice((), (), 1.0, 0.0, np.zeros(0))
         seen, count = self.beliefs, len(self.look.pairs)
@@ -176,7 +177,7 @@ class Run:
             candidates,
             lambda limit: GrowingTree(self.known.coarse, min(limit, room)).add,
             [limit for limit in self.limits if self.choice is None or limit >= self.choice.cells],
-            trust=trust,
+            paths=paths,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
             outside=self.model is not None and len(seen.queries) == count,
             start=list(self.measured),
