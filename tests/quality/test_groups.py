@@ -15,7 +15,8 @@ from kagemusha.quality.expected_error import ErrorInterval, ExpectedError, expec
 from kagemusha.quality.group import DrawnGroup, drawn_group
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.released import group_sizes
-from kagemusha.quality.statement import groups_in_words, quality_files, shown_size
+from kagemusha.quality.statement import quality_files
+from kagemusha.quality.words import groups_in_words, shown_size
 from kagemusha.schema import Schema
 from kagemusha.synthesizers import create, fit
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kagemusha.errors import UsageError
+
 LANGUAGES = {"en": "English", "ja": "日本語"}
 """Names of the languages, as their readers write them."""
 
@@ -29,13 +31,24 @@ class Catalogue:
         return text.format(**fields) if fields else text
 
 
+ENGLISH = Catalogue("en", {})
+"""Every sentence as the source has it."""
+
+
 @cache
 def catalogue(language: str, page: str) -> Catalogue:
     """The sentences of a page; a language that nobody knows is English."""
     if language not in LANGUAGES or language == "en":
-        return Catalogue("en", {})
+        return ENGLISH
     text = files("kagemusha.words").joinpath(language, f"{page}.toml").read_text(encoding="utf-8")
     return Catalogue(language, tomllib.loads(text))
+
+
+def known_language(language: str) -> str:
+    """The language, if there is one of that name."""
+    if language not in LANGUAGES:
+        raise UsageError(f"--language must be one of {', '.join(LANGUAGES)}, got {language!r}")
+    return language
 
 
 def preferred(header: str) -> str:
