@@ -81,7 +81,7 @@ def test_verdicts_are_given_with_their_size() -> None:
     told = groups_in_words(ExpectedError([one(0.1, None)], [one(0.1, 50.0), one(0.1, 70.0), one(0.1, None)]))
     assert "fewer than half of the columns" in told[0]
     assert "has 70 rows" in told[1]
-    assert "1 pair has no such group" in told[1]
+    assert "One pair has no such group" in told[1]
 
 
 def test_the_size_and_error_of_a_drawn_group_hold() -> None:

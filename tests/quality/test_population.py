@@ -15,9 +15,8 @@ from kagemusha.models import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.quality.expected_error import expected_error
 from kagemusha.quality.group import drawn_group
-from kagemusha.quality.page import page
 from kagemusha.quality.population import population_totals
-from kagemusha.quality.statement import quality_files
+from kagemusha.quality.statement import page, quality_files
 from kagemusha.schema import Category, Integer, Real, Schema
 
 SCHEMA = Schema(

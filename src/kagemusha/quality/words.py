@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import CARE, USE, VERDICTS, ErrorInterval, ExpectedError
 from kagemusha.quality.population import NotListed
 from kagemusha.quality.released import ReleasedNumbers
-from kagemusha.words.catalogue import ENGLISH, Catalogue, noted
+from kagemusha.words.catalogue import noted
+
+Say = Callable[..., str]
+"""A sentence and its fields in the reader's language; `str.format` says it as it stands here, in English."""
 
 MEASURED = noted(
     "How near the ends can be was set on 14 tables; on 17 others 93.6 % of 13,545 intervals held, 84 % in the table "
@@ -38,6 +42,44 @@ KNOWN_FROM = {
     "columns": noted("only its columns are known"),
 }
 
+
+@dataclass(frozen=True)
+class GroupWords:
+    """What is said of groups by some columns."""
+
+    few: str
+    smallest: str
+    without: str
+    one_without: str
+
+
+GROUPS = {
+    1: GroupWords(
+        noted(
+            "Groups by one column: for fewer than half of the columns is there a group known to be right to within "
+            "10 %."
+        ),
+        noted(
+            "Groups by one column: the smallest whose count is right to within 10 % has {size:,} rows (the middle one "
+            "of {of:,} columns)."
+        ),
+        noted("{none:,} columns have no such group."),
+        noted("One column has no such group."),
+    ),
+    2: GroupWords(
+        noted(
+            "Groups by two columns: for fewer than half of the pairs is there a group known to be right to within 10 %."
+        ),
+        noted(
+            "Groups by two columns: the smallest whose count is right to within 10 % has {size:,} rows (the middle one "
+            "of {of:,} pairs)."
+        ),
+        noted("{none:,} pairs have no such group."),
+        noted("One pair has no such group."),
+    ),
+}
+"""By the number of columns."""
+
 FEW_CODES = 16
 """Columns with more codes are named where fewer would help."""
 
@@ -51,7 +93,7 @@ def of_100(error: float) -> str:
     return f"{wrong:.2f}" if wrong < 1 else f"{wrong:.1f}"
 
 
-def grades(say: Catalogue = ENGLISH) -> list[str]:
+def grades(say: Say = str.format) -> list[str]:
     """The verdicts as the map explains them."""
     return [
         say("at most {n:g} of 100 in a wrong cell", n=50 * USE),
@@ -60,7 +102,7 @@ def grades(say: Catalogue = ENGLISH) -> list[str]:
     ]
 
 
-def in_words(expected: ExpectedError, say: Catalogue = ENGLISH) -> str:
+def in_words(expected: ExpectedError, say: Say = str.format) -> str:
     """What the doubles can do, in a sentence or two."""
     worst = max(expected.columns, key=lambda one: one.high)
     least = {"n": of_100(worst.high), "column": worst.clique[0]}
@@ -117,61 +159,24 @@ def in_words(expected: ExpectedError, say: Catalogue = ENGLISH) -> str:
     return f"{words} {pairs}"
 
 
-def groups_in_words(expected: ExpectedError, say: Catalogue = ENGLISH) -> list[str]:
+def groups_in_words(expected: ExpectedError, say: Say = str.format) -> list[str]:
     """From which size on groups can be counted, for people."""
     found = []
-    if expected.columns:
-        found.append(
-            _groups(
-                expected.columns,
-                expected.right_from(1),
-                say,
-                noted(
-                    "Groups by one column: for fewer than half of the columns is there a group known to be "
-                    "right to within 10 %."
-                ),
-                noted(
-                    "Groups by one column: the smallest whose count is right to within 10 % has {size:,} rows "
-                    "(the middle one of {of:,} columns)."
-                ),
-                noted("{none:,} columns have no such group."),
-                noted("One column has no such group."),
-            )
-        )
-    if expected.pairs:
-        found.append(
-            _groups(
-                expected.pairs,
-                expected.right_from(2),
-                say,
-                noted(
-                    "Groups by two columns: for fewer than half of the pairs is there a group known to be "
-                    "right to within 10 %."
-                ),
-                noted(
-                    "Groups by two columns: the smallest whose count is right to within 10 % has {size:,} rows "
-                    "(the middle one of {of:,} pairs)."
-                ),
-                noted("{none:,} pairs have no such group."),
-                noted("One pair has no such group."),
-            )
-        )
+    for width, members in ((1, expected.columns), (2, expected.pairs)):
+        if not members:
+            continue
+        words, size = GROUPS[width], expected.right_from(width)
+        none = sum(one.right_from is None for one in members)
+        if size is None:
+            found.append(say(words.few))
+            continue
+        smallest = say(words.smallest, size=math.ceil(size), of=len(members))
+        without = say(words.one_without) if none == 1 else say(words.without, none=none)
+        found.append(f"{smallest} {without}" if none else smallest)
     return found
 
 
-def _groups(
-    members: Sequence[ErrorInterval], size: float | None, say: Catalogue, few: str, many: str, others: str, other: str
-) -> str:
-    if size is None:
-        return say(few)
-    none = sum(one.right_from is None for one in members)
-    words = say(many, size=math.ceil(size), of=len(members))
-    if not none:
-        return words
-    return f"{words} {say(other) if none == 1 else say(others, none=none)}"
-
-
-def shown_size(one: ErrorInterval, say: Catalogue = ENGLISH) -> str:
+def shown_size(one: ErrorInterval, say: Say = str.format) -> str:
     """From which size on groups are right, in a cell of a table."""
     return say("no size") if one.right_from is None else say("{n:,} rows", n=math.ceil(one.right_from))
 
@@ -181,7 +186,7 @@ def all_pairs(expected: ExpectedError) -> int:
     return math.comb(len(expected.columns), 2)
 
 
-def strays_in_words(certificate: Certificate, rows: int, say: Catalogue = ENGLISH) -> list[str]:
+def strays_in_words(certificate: Certificate, rows: int, say: Say = str.format) -> list[str]:
     """Columns with so many cells out of place that the noise does not hide it, and how many, for people."""
     seen, noise = certificate.parameters.get("strays"), certificate.parameters.get("strays_noise")
     if not isinstance(seen, dict) or not isinstance(noise, int | float):
@@ -199,7 +204,7 @@ def strays_in_words(certificate: Certificate, rows: int, say: Catalogue = ENGLIS
     ]
 
 
-def not_listed_in_words(one: NotListed, say: Catalogue = ENGLISH) -> str:
+def not_listed_in_words(one: NotListed, say: Say = str.format) -> str:
     """For people; empty where the noise alone may explain what was counted."""
     if one.low < 1:
         return ""
@@ -212,7 +217,7 @@ def not_listed_in_words(one: NotListed, say: Catalogue = ENGLISH) -> str:
     )
 
 
-def what_helps(model: Model, expected: ExpectedError, say: Catalogue = ENGLISH) -> list[str]:
+def what_helps(model: Model, expected: ExpectedError, say: Say = str.format) -> list[str]:
     """What would make the errors smaller, from the noise that the release itself states."""
     released, found = ReleasedNumbers(model), []
     noise = sorted(

@@ -31,15 +31,11 @@ class Catalogue:
         return text.format(**fields) if fields else text
 
 
-ENGLISH = Catalogue("en", {})
-"""Every sentence as the source has it."""
-
-
 @cache
 def catalogue(language: str, page: str) -> Catalogue:
     """The sentences of a page; a language that nobody knows is English."""
     if language not in LANGUAGES or language == "en":
-        return ENGLISH
+        return Catalogue("en", {})
     text = files("kagemusha.words").joinpath(language, f"{page}.toml").read_text(encoding="utf-8")
     return Catalogue(language, tomllib.loads(text))
 
