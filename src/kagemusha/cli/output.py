@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kagemusha.cli.interrupt import heed
 from kagemusha.files import shown
 from kagemusha.progress import Progress
+from kagemusha.words.catalogue import Say, noted
 
 if TYPE_CHECKING:
     from kagemusha.ledger.cap import Cap
@@ -148,7 +149,7 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         yield listen
 
 
-PAID_BEFORE = (
+PAID_BEFORE = noted(
     "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, "
     "and nothing was spent. Another release, to be paid for: the same command with --key NAME."
 )
@@ -159,13 +160,14 @@ def cap_summary(cap: Cap | None) -> dict[str, Any] | None:
     return None if cap is None else {"epsilon": cap.budget.epsilon, "delta": cap.budget.delta, "added up by": cap.rule}
 
 
-def first_cap_in_words(ledger: str | Path, cap: Cap) -> str:
+def first_cap_in_words(ledger: str | Path, cap: Cap, words: Say = str.format) -> str:
     """What a first release, for which nobody set a cap, has left behind, and how to change that."""
     from kagemusha.ledger import ledger_shown
 
     more = replace(cap, budget=replace(cap.budget, epsilon=float(f"{2 * cap.budget.epsilon:.3g}")))
-    return (
+    return words(
         "Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = "
-        f"{cap.budget.epsilon:.3g} together: this one used it up. To allow more, for example: {more.command()} "
-        f"--ledger {shlex.quote(ledger_shown(ledger))}"
+        "{epsilon:.3g} together: this one used it up. To allow more, for example: {command}",
+        epsilon=cap.budget.epsilon,
+        command=f"{more.command()} --ledger {shlex.quote(ledger_shown(ledger))}",
     )
