@@ -29,7 +29,8 @@ from kagemusha.cli import (
     totals,
     verify,
 )
-from kagemusha.cli.language import LanguageOption, ask_for
+from kagemusha.cli.options import LanguageOption
+from kagemusha.cli.output import ask_for
 from kagemusha.version import __version__
 
 app = typer.Typer(

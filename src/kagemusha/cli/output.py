@@ -1,13 +1,15 @@
-"""How the command line speaks: tables for people, JSON for machines, progress with time left, and what a cap is."""
+"""How the command line speaks: in which language, tables for people, JSON for machines, progress with time left."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,10 +17,40 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kagemusha.cli.interrupt import heed
 from kagemusha.files import shown
 from kagemusha.progress import Progress
-from kagemusha.words.catalogue import Say, noted
+from kagemusha.words.catalogue import LANGUAGES, Say, catalogue, known_language, noted
 
 if TYPE_CHECKING:
+    from kagemusha.certificate.certificate import Certificate
     from kagemusha.ledger.cap import Cap
+
+
+_asked: ContextVar[str | None] = ContextVar("language", default=None)
+
+
+def ask_for(language: str | None) -> None:
+    """Speak this language for the rest of the command; one that nobody knows is refused."""
+    _asked.set(None if language is None else known_language(language))
+
+
+def speech() -> Say:
+    """How a sentence of the command line is said in the language that is spoken."""
+    language = spoken()
+    return str.format if language == "en" else catalogue(language, "cli", "schema")
+
+
+def about(certificate: Certificate, words: Say) -> str:
+    """Whom a promise is about."""
+    return words("It is about one row.") if certificate.of_whom == "row" else words("It is about one person.")
+
+
+def spoken() -> str:
+    """The language that was asked for, or else that of the terminal; English where there is no catalogue."""
+    asked = _asked.get()
+    if asked is not None:
+        return asked
+    found = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+    language = found.partition(".")[0].partition("_")[0].lower()
+    return language if language in LANGUAGES else "en"
 
 
 def fail(message: str, code: int) -> NoReturn:

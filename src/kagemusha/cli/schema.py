@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from kagemusha.cli.asking import CapOption, KeyOption, Payment
-from kagemusha.cli.language import speech
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, Policy, TableOption
-from kagemusha.cli.output import plain, say, say_json
+from kagemusha.cli.output import plain, say, say_json, speech
 from kagemusha.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: columns, categories, bounds, bins.")

@@ -21,13 +21,13 @@ from kagemusha.errors import SchemaError
 from kagemusha.schema import Column, Measured, Schema
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.lint import likely_unit
-from kagemusha.words.catalogue import Catalogue, noted
+from kagemusha.words.catalogue import Say, noted
 
 
 class Form:
     """Asks about every column with facts that nobody has confirmed, and about every rule that is a guess."""
 
-    def __init__(self, path: Path, who: str | None, words: Catalogue) -> None:
+    def __init__(self, path: Path, who: str | None, words: Say) -> None:
         self._words = words
         self.path, self.schema = path, Schema.load(path)
         self.who, self.source = who, SOURCES[0]

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from kagemusha.certificate.inventory import PICTURES
-from kagemusha.cli.language import about, speech
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -25,7 +24,18 @@ from kagemusha.cli.options import (
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, progress_bar, say, say_json, warn
+from kagemusha.cli.output import (
+    PAID_BEFORE,
+    about,
+    cap_summary,
+    first_cap_in_words,
+    plain,
+    progress_bar,
+    say,
+    say_json,
+    speech,
+    warn,
+)
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import Progress

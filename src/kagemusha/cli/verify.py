@@ -11,11 +11,10 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.certificate.signature import Standing, Trust
 from kagemusha.cli.key import TrustedOption, trusted_keys
-from kagemusha.cli.language import about, speech
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import plain, progress_bar, say, say_json
+from kagemusha.cli.output import about, plain, progress_bar, say, say_json, speech, spoken
 from kagemusha.errors import UsageError
-from kagemusha.words.catalogue import Catalogue, noted
+from kagemusha.words.catalogue import Say, noted
 
 if TYPE_CHECKING:
     from kagemusha.forensics.verify import Verdict
@@ -78,11 +77,10 @@ def verify(
     if ledger is not None:
         verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
     words = speech()
-    spoken = words.language if language is None else language
     pages = {page: _certificate_page, quality_page: _quality_page}
     for path, text in pages.items():
         if path is not None and verdict.intact:
-            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, spoken)))
+            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, language or spoken())))
     if as_json:
         say_json(
             {
@@ -117,9 +115,9 @@ def verify(
         )
 
 
-def _verdict(verdict: Verdict, words: Catalogue) -> str:
+def _verdict(verdict: Verdict, words: Say) -> str:
     """The verdict in the reader's language; what does not hold is named as the checks are."""
-    if not verdict.intact or verdict.signed.standing not in STANDINGS or words.language == "en":
+    if not verdict.intact or verdict.signed.standing not in STANDINGS or spoken() == "en":
         return verdict.sentence
     return words(STANDINGS[verdict.signed.standing], key=verdict.signed.key, signer=verdict.signed.signer)
 

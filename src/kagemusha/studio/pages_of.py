@@ -212,7 +212,7 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
         "modelled": MODELLED,
         "sources": [say(source) for source in SOURCES],
         "rules": [(rule, rule_question(rule.rule, schema, say) if rule.guess else "") for rule in schema.constraints],
-        "offers": [(offer, offer.described(say)) for offer in offers(schema)],
+        "offers": list(offers(schema)),
         "likely_unit": likely_unit(schema),
         "targets": [column.name for column in schema.modelled],
     }
