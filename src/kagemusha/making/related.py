@@ -10,12 +10,18 @@ from kagemusha.folder.folder import claimed
 from kagemusha.folder.related import write_related
 from kagemusha.ledger import Cap
 from kagemusha.making.order import Order, find_cap, require_cap_fits
-from kagemusha.making.release import require_free
+from kagemusha.making.release import JUDGING, require_free
 from kagemusha.models.related import RelatedModel
 from kagemusha.progress import Progress, part, silent
+from kagemusha.quality.related import related_quality_files
 from kagemusha.schema.related import Related
+from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
 from kagemusha.synthesizers.registry import DEFAULT
 from kagemusha.synthesizers.related_fit import PlannedRelated, plan_related
+
+JUDGED = 20_000
+"""Persons whose doubles are drawn for the quality statement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +41,6 @@ def planned_related(order: Order, related: Related) -> PlannedRelated:
         "discover (--discover)": order.discover is not None,
         "allow_derived (--allow-derived)": order.allow_derived,
         "target (--target)": order.target is not None,
-        "table=… (--table)": order.place is not None,
-        "a statement timeout": order.timeout is not None,
     }
     for what, given in refused.items():
         if given:
@@ -54,6 +58,8 @@ def planned_related(order: Order, related: Related) -> PlannedRelated:
         policy=order.policy,
         key=order.key,
         simulation=order.simulation,
+        place=order.place,
+        timeout=order.timeout,
     )
 
 
@@ -82,6 +88,10 @@ def make_related_release(order: Order, related: Related, *, progress: Progress =
         paid_before = any(record.id == release and record.closed for record in book.releases())
         capped_before = order.settled(book, planned)
         model = planned.carry_out(book, hold=True, progress=part(progress, 0.0, 0.7))
+
+        def remember(certificate: Certificate) -> None:
+            book.close_release(certificate.release, certificate.digest())
+
         certificate = write_related(
             place,
             model,
@@ -89,8 +99,22 @@ def make_related_release(order: Order, related: Related, *, progress: Progress =
             file_kind=output.file_kind,
             safe=output.spreadsheet_safe,
             signer=signer,
-            before=lambda certificate: book.close_release(certificate.release, certificate.digest()),
-            progress=part(progress, 0.7, 1.0),
+            before=remember,
+            progress=part(progress, 0.7, 0.85),
         )
+        progress(JUDGING, 0.85)
+        if linkable(model.schema):
+            judged = related_quality_files(model, _doubles(model, output.rows), progress=part(progress, 0.9, 1.0))
+            certificate = place.add(certificate, judged, signer=signer, before=remember)
     cap = find_cap(book, planned.request.dataset, planned.request.policy)
     return MadeRelated(certificate, model, cap, capped_before, paid_before)
+
+
+def linkable(schema: Related) -> bool:
+    """Whether doubles show the identifiers that tell which rows belong together."""
+    return all(table.schema[key].in_doubles for table in schema for key in table.keys)
+
+
+def _doubles(model: RelatedModel, persons: int | None) -> RelatedSource:
+    """Doubles drawn to be judged, linked and counted as real tables are."""
+    return open_related(model.sample(min(persons or model.rows, JUDGED), seed=0, like="pyarrow"), model.schema.apart)
