@@ -120,6 +120,12 @@ def test_the_release_holds(place: Path) -> None:
         assert f"{view}: numbers inside the model" in named
 
 
+def test_the_release_says_what_it_can_be_used_for(place: Path) -> None:
+    judged = json.loads((place / "doubles" / "quality.json").read_text(encoding="utf-8"))
+    assert set(judged["tables"]["visits"]) >= {"columns", "pairs inside a row", "a column beside itself in the next row"}
+    assert "Some doubles, row after row" in (place / "doubles" / "quality.html").read_text(encoding="utf-8")
+
+
 def test_every_event_says_which_table_it_asked_and_as_what_a_person_counts(place: Path) -> None:
     certificate = Certificate.from_json((place / "doubles" / "certificate.json").read_text(encoding="utf-8"))
     seen = {(event.query.table, event.query.rows) for event in certificate.events if event.query}

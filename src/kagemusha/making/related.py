@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import UsageError
 from kagemusha.folder.folder import claimed
-from kagemusha.folder.related import write_related
+from kagemusha.folder.related import counted_doubles, linkable, write_related
 from kagemusha.ledger import Cap
 from kagemusha.making.order import Order, find_cap, require_cap_fits
 from kagemusha.making.release import JUDGING, require_free
@@ -15,8 +15,6 @@ from kagemusha.models.related import RelatedModel
 from kagemusha.progress import Progress, part, silent
 from kagemusha.quality.related import related_quality_files
 from kagemusha.schema.related import Related
-from kagemusha.sources.several import open_related
-from kagemusha.sources.steps import RelatedSource
 from kagemusha.synthesizers.registry import DEFAULT
 from kagemusha.synthesizers.related_fit import PlannedRelated, plan_related
 
@@ -104,17 +102,8 @@ def make_related_release(order: Order, related: Related, *, progress: Progress =
         )
         progress(JUDGING, 0.85)
         if linkable(model.schema):
-            judged = related_quality_files(model, _doubles(model, output.rows), progress=part(progress, 0.9, 1.0))
+            doubles = counted_doubles(model, min(output.rows or model.rows, JUDGED))
+            judged = related_quality_files(model, doubles, progress=part(progress, 0.9, 1.0))
             certificate = place.add(certificate, judged, signer=signer, before=remember)
     cap = find_cap(book, planned.request.dataset, planned.request.policy)
     return MadeRelated(certificate, model, cap, capped_before, paid_before)
-
-
-def linkable(schema: Related) -> bool:
-    """Whether doubles show the identifiers that tell which rows belong together."""
-    return all(table.schema[key].in_doubles for table in schema for key in table.keys)
-
-
-def _doubles(model: RelatedModel, persons: int | None) -> RelatedSource:
-    """Doubles drawn to be judged, linked and counted as real tables are."""
-    return open_related(model.sample(min(persons or model.rows, JUDGED), seed=0, like="pyarrow"), model.schema.apart)
