@@ -31,9 +31,10 @@ from kagemusha.quality.expected_error import (
     measured_interval,
     tightest,
 )
-from kagemusha.quality.released import ReleasedNumbers, of_100
+from kagemusha.quality.released import ReleasedNumbers
 from kagemusha.quality.sequences import follow_picture, numbers_picture, sequences_picture
-from kagemusha.quality.statement import IN_WORDS, NAME, PAGE
+from kagemusha.quality.statement import NAME, PAGE
+from kagemusha.quality.words import KNOWN_FROM, of_100
 from kagemusha.schema import Clique
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.views import NEXT, View, lag_clique, number, view_of
@@ -222,7 +223,7 @@ def page(model: RelatedModel, doubles: CountedDoubles, parts: Sequence[Part]) ->
         parts=parts,
         counted=COUNTED,
         of_100=of_100,
-        known=IN_WORDS,
+        known=KNOWN_FROM,
         level=round(100 * LEVEL),
     )
     return rendered
