@@ -232,3 +232,43 @@ def test_what_is_not_there_is_named(postgres: Postgres, keeper: psycopg.Connecti
         open_related(postgres.url, schema(), place="hospital").source("visits")
     with pytest.raises(KagemushaError, match="is for databases"):
         open_related("/nowhere", schema(), place="hospital")
+
+
+def test_one_long_table_comes_as_a_frame_a_file_or_a_table_of_a_database(
+    postgres: Postgres, keeper: psycopg.Connection, tmp_path: Path
+) -> None:
+    declared = read_declared(LONG)
+    assert isinstance(declared, Related)
+    tables = hospital()
+    frame = tables["visits"].merge(tables["patients"], on="patient_id")[["patient_id", "sex", "date"]]
+    wanted = open_related(frame, declared)
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    keeper.execute(
+        "CREATE TABLE hospital.long AS SELECT v.patient_id, p.sex, v.date FROM hospital.visits v JOIN "
+        "hospital.patients p USING (patient_id)"
+    )
+    for source in (
+        open_related(tmp_path / "visits.csv", declared),
+        open_related({"rows": frame}, declared),
+        open_related(postgres.url, declared, place="hospital.long"),
+    ):
+        same(source, wanted, declared)
+    assert wanted.source("persons").rows() == frame["patient_id"].nunique()
+
+
+LONG = """
+version = 1
+[unit]
+column = "patient_id"
+persons = ["sex"]
+order = "date"
+max_rows = 6
+[columns.sex]
+kind = "category"
+categories = ["F", "M"]
+[columns.date]
+kind = "date"
+lower = 2020-01-01
+upper = 2021-12-31
+bins = 8
+"""

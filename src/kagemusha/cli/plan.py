@@ -59,12 +59,12 @@ def plan(
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
     from kagemusha.certificate.page import in_words
-    from kagemusha.files import has_entry
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
+    from kagemusha.schema.declared import declares_several
     from kagemusha.synthesizers.registry import create
     from kagemusha.synthesizers.suited import suited
 
@@ -73,7 +73,7 @@ def plan(
         raise UsageError(
             "--pairs and --like go with --error: they say whose error is wanted, and on what it is tried out"
         )
-    if has_entry(schema, "tables"):
+    if declares_several(schema):
         from kagemusha.cli.related import plan_related
 
         if discover is not None or error is not None:

@@ -14,6 +14,7 @@ from kagemusha.arrays import FloatArray
 from kagemusha.errors import DataError, UsageError
 from kagemusha.files import scheme_of
 from kagemusha.identity import Identity
+from kagemusha.schema.declared import ROWS
 from kagemusha.schema.related import Related, Table
 from kagemusha.sources.bounding import Persons
 from kagemusha.sources.lake import full_name
@@ -71,6 +72,12 @@ def _places(where: Any, tables: Sequence[Table], place: str | None, timeout: flo
         if lacking:
             raise UsageError(f"there is no table {lacking[0]!r} among {', '.join(map(str, where))}")
         return {table.name: place_of(located(where[table.name], timeout=timeout), table) for table in tables}
+    (root, *_) = tables
+    one = len(tables) == 1 and root.name == ROWS  # a long table by itself, see `schema.declared.split`
+    if one or (
+        len(tables) == 1 and isinstance(where, str | PathLike) and scheme_of(where) is None and Path(where).is_file()
+    ):
+        return {root.name: place_of(located(where, table=place, timeout=timeout), root)}
     if not isinstance(where, str | PathLike):
         raise UsageError(
             f"related tables come as a dict of frames, a folder or an address such as duckdb:///…, got "

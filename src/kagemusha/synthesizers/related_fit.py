@@ -33,6 +33,7 @@ from kagemusha.release.release import Release
 from kagemusha.release.share import Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
+from kagemusha.schema.across import ruled
 from kagemusha.schema.related import Related
 from kagemusha.schema.views import NEXT, view_of
 from kagemusha.sources.several import open_related
@@ -201,8 +202,10 @@ def plan_related(
     for table in related:
         view = related.view(table.name)
         require_confirmed(table.schema)
-        if view.constraints:
-            require_consistent(view)
+        rules = ruled(related, table)
+        for obeyed in (view, *([] if rules is None else [rules.schema])):
+            if obeyed.constraints:
+                require_consistent(obeyed)
         synthesizer.plan(view.domain, budget)
     source = open_related(tables, related, place=place, timeout=timeout)
     budget = replace(budget, rows=1)
