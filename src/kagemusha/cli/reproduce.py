@@ -62,6 +62,13 @@ def mia(
         bool, typer.Option("--full", help="The paper's own repetitions and hundreds of trainings: many hours.")
     ] = False,
     ctgan_epochs: Annotated[int, typer.Option(help="Epochs of CTGAN (extra `neural`); 0 leaves it out.")] = 15,
+    command: Annotated[
+        str,
+        typer.Option(
+            help="A line that runs DataSynthesizer on CSV files, with {in}, {out}, {rows} and {seed}; for one, see "
+            "benchmarks/rivals/datasynthesizer_csv.py. Left out, that game is not played."
+        ),
+    ] = "",
     only: Annotated[
         str | None, typer.Option(help="Only these games, with commas: stat,ctgan. The others stay as stored.")
     ] = None,
@@ -86,6 +93,7 @@ def mia(
             quick=quick,
             full=full,
             epochs=ctgan_epochs,
+            command=command,
             jobs=jobs,
             only=names,
             only_page=page,
@@ -124,6 +132,16 @@ def p3gm(
             "--credit", help="The full Credit table (creditcard.csv); by default the sample.", show_default=False
         ),
     ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these data sets, with commas: esr,mnist. The others stay as stored.")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Folds of tables and runs of pictures, at most.", min=1, max=10)] = 10,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Whether to train for figures 3 and 4.")
+    ] = True,
+    search: Annotated[
+        bool, typer.Option("--search", help="Make the trials that settings are taken from, and the page; nothing else.")
+    ] = False,
     page: PageOnly = False,
 ) -> None:
     """P3GM and its siblings on tables and pictures: Tables 2 to 4, Figures 1, 3, 4 and 5.
@@ -135,9 +153,20 @@ def p3gm(
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
     where = _folder(out, "p3gm", quick)
+    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     size = "quick" if quick else "full" if full else "committed"
     with progress_bar() as progress:
-        report = reproduce(where, size=size, credit=credit, only_page=page, progress=progress)
+        report = reproduce(
+            where,
+            size=size,
+            credit=credit,
+            only=names,
+            folds=folds,
+            by_epoch=figures,
+            only_page=page,
+            only_search=search,
+            progress=progress,
+        )
     _show(report.claims(report.data), where)
 
 
@@ -146,6 +175,7 @@ def annotation(
     out: Out = None,
     quick: Quick = False,
     runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 20,
+    others: Annotated[int, typer.Option(help="Runs of the paper's network and of variants.", min=0)] = 5,
     page: PageOnly = False,
 ) -> None:
     """AIM + BALD on Adult with a simulated expert: Experiments 1 and 2, every claim, variants and ablations.
@@ -158,7 +188,7 @@ def annotation(
         raise UsageError(f"--runs must be at least 1, got {runs}")
     where = _folder(out, "annotation", quick)
     with progress_bar() as progress:
-        report = reproduce(where, quick=quick, runs=runs, only_page=page, progress=progress)
+        report = reproduce(where, quick=quick, runs=runs, others=others, only_page=page, progress=progress)
     _show(report.claims(), where)
 
 

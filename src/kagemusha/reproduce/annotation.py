@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -148,12 +148,21 @@ def read(out: Path, settings: Settings) -> Report:
 
 
 def reproduce(
-    out: Path, *, quick: bool = False, runs: int = 20, only_page: bool = False, progress: Progress = silent
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int = 20,
+    others: int = 5,
+    only_page: bool = False,
+    progress: Progress = silent,
 ) -> Report:
-    """Run everything that is not on disk yet, and write the page; `only_page` runs nothing."""
-    settings = Settings(runs=2, labels=300, trees=20, networks=(), variants=()) if quick else Settings(runs=runs)
+    """Run everything that is not on disk yet, and write the page of all that is.
+
+    `others` is the number of splits of networks and variants. `only_page` runs nothing.
+    """
+    settings = Settings(runs=2, labels=300, trees=20, networks=(), variants=()) if quick else Settings(runs=20)
     if not only_page:
-        all_curves(settings, out, progress)
+        all_curves(settings if quick else replace(settings, runs=runs, other_runs=others), out, progress)
     report = read(out, settings)
     draw(report, out)
     write_whole(out / "curves.csv", _csv(report.curves).encode())
