@@ -184,7 +184,7 @@ def _facts(name: str, game: Game, numbers: Mapping[str, Numbers]) -> Facts:
 
 
 def _by_training(scores: FloatArray) -> list[float]:
-    """How often each training was told right."""
+    """How often the answer was right, training by training."""
     right = np.stack([scores[:, WITHOUT] <= 0, scores[:, INSIDE] > 0])
     return [float(x) for x in right.mean(axis=(0, 2))]
 

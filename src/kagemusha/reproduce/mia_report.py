@@ -40,7 +40,7 @@ class Facts:
     sides: Mapping[str, Mapping[str, Sequence[Sequence[float]]]] = field(default_factory=dict)
     """Game → "nearest" or "carriers" → a number of every training without the target, and with it."""
     trainings: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Target and inference → how often each network with a drawn root was told right."""
+    """Target and inference → how often the answer was right for each network with a drawn root."""
     quality: Sequence[tuple[str, str, Sequence[float]]] = ()
     """Table 4: trained on, learner, accuracy on each of repeated halves."""
     epochs: int = 0
