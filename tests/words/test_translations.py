@@ -16,7 +16,11 @@ from words_of_pages import in_source, in_template, sentences_of
 ROOM = Path(kagemusha.__file__).parent
 OTHERS = [language for language in LANGUAGES if language != "en"]
 STUDIO = sentences_of(ROOM / "studio") | {*SOURCES}
-PAGES = {"studio": STUDIO, "annotate": sentences_of(ROOM / "annotation" / "static")}
+PAGES = {
+    "studio": STUDIO,
+    "annotate": sentences_of(ROOM / "annotation" / "static"),
+    "quality": sentences_of(ROOM / "quality"),
+}
 
 
 def placeholders(text: str) -> list[str]:

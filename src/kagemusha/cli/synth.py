@@ -131,7 +131,7 @@ def synth(
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
-    from kagemusha.quality.released import strays_in_words
+    from kagemusha.quality.words import strays_in_words
 
     if (seed is not None) != simulation:
         raise UsageError(

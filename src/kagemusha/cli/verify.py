@@ -11,7 +11,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.cli.key import TrustedOption, trusted_keys
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import plain, say, say_json
+from kagemusha.cli.output import plain, progress_bar, say, say_json
 from kagemusha.errors import UsageError
 
 
@@ -34,7 +34,15 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of --page: en or ja.")] = "en",
+    quality_page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also make the page that says what the doubles can be used for, in --language, from the verified "
+            "model; a file that is there must be that very page.",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[str, typer.Option(help="Language of --page and --quality-page: en or ja.")] = "en",
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a release, offline, and say who signed it.
@@ -51,9 +59,10 @@ def verify(
     read = verdict.certificate
     if ledger is not None:
         verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
-    if page is not None:
-        made = _page(page, read, language, verdict.intact)
-        verdict = verdict if made is None else verdict.with_check(made)
+    pages = {page: _certificate_page, quality_page: _quality_page}
+    for path, text in pages.items():
+        if path is not None and verdict.intact:
+            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, language)))
     if as_json:
         say_json(
             {
@@ -88,22 +97,32 @@ def verify(
         )
 
 
-def _page(path: Path, certificate: Certificate, language: str, intact: bool) -> Check | None:
-    """Write the page where none is, or compare the one that is there; nothing is made of what does not hold."""
-    from kagemusha.certificate.inventory import CERTIFICATE
+def _certificate_page(_: Path, read: Certificate, language: str) -> str:
     from kagemusha.certificate.translated import translated
+
+    return translated(read, language)
+
+
+def _quality_page(release: Path, _: Certificate, language: str) -> str:
+    from kagemusha.quality.statement import quality_page
+
+    with progress_bar() as progress:
+        return quality_page(release if release.is_dir() else release.parent, language, progress=progress)
+
+
+def _page(path: Path, release: Path, text: str) -> Check:
+    """Write the page where none is, or compare the one that is there."""
+    from kagemusha.certificate.inventory import CERTIFICATE
     from kagemusha.files import read_regular, write_whole
 
-    text = translated(certificate, language).encode()
-    if not intact:
-        return None
+    content = text.encode()
     if path.exists():
-        same = read_regular(path, follow=True) == text
-        return Check(path.name, same, "says what the certificate says" if same else "is not the certificate's page")
+        same = read_regular(path, follow=True) == content
+        return Check(path.name, same, "says what the release says" if same else "is not the page of this release")
     if (path.parent / CERTIFICATE).exists():
-        raise UsageError(f"--page {path}: choose a place outside the release folder, which holds its own files alone")
-    write_whole(path, text)
-    return Check(path.name, True, "was made from the certificate")
+        raise UsageError(f"{path}: choose a place outside the release folder, which holds its own files alone")
+    write_whole(path, content)
+    return Check(path.name, True, "was made from what was verified")
 
 
 def _mark(check: Check) -> str:

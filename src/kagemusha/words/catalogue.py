@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kagemusha.errors import UsageError
+
 LANGUAGES = {"en": "English", "ja": "日本語"}
 """Names of the languages, as their readers write them."""
 
@@ -36,6 +38,13 @@ def catalogue(language: str, page: str) -> Catalogue:
         return Catalogue("en", {})
     text = files("kagemusha.words").joinpath(language, f"{page}.toml").read_text(encoding="utf-8")
     return Catalogue(language, tomllib.loads(text))
+
+
+def known_language(language: str) -> str:
+    """The language, if there is one of that name."""
+    if language not in LANGUAGES:
+        raise UsageError(f"--language must be one of {', '.join(LANGUAGES)}, got {language!r}")
+    return language
 
 
 def preferred(header: str) -> str:
