@@ -32,6 +32,11 @@ def _folder(out: Path | None, paper: str, quick: bool) -> Path:
     return out or Path("results") / (f"{paper}-quick" if quick else paper)
 
 
+def _names(text: str | None, mark: str = ",") -> tuple[str, ...]:
+    """What a list in one text names."""
+    return tuple(name.strip() for name in (text or "").split(mark) if name.strip())
+
+
 def _show(claims: Sequence[Claim], out: Path) -> None:
     for claim in claims:
         verdict = f"[{COLOURS.get(claim.verdict, 'yellow')}]{plain(claim.verdict)}[/]"
@@ -69,6 +74,7 @@ def mia(
             "benchmarks/rivals/datasynthesizer_csv.py. Left out, that game is not played."
         ),
     ] = "",
+    trainings: Annotated[int, typer.Option(help="Trainings of that program in each world.", min=2)] = 10,
     only: Annotated[
         str | None, typer.Option(help="Only these games, with commas: stat,ctgan. The others stay as stored.")
     ] = None,
@@ -86,7 +92,6 @@ def mia(
     if ctgan_epochs < 0:
         raise UsageError(f"--ctgan-epochs must be at least 0, got {ctgan_epochs}")
     where = _folder(out, "mia", quick)
-    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     with progress_bar() as progress:
         report = reproduce(
             where,
@@ -94,8 +99,9 @@ def mia(
             full=full,
             epochs=ctgan_epochs,
             command=command,
+            trainings=trainings,
             jobs=jobs,
-            only=names,
+            only=_names(only),
             only_page=page,
             progress=progress,
         )
@@ -135,6 +141,9 @@ def p3gm(
     only: Annotated[
         str | None, typer.Option(help="Only these data sets, with commas: esr,mnist. The others stay as stored.")
     ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, with commas. The others stay as stored.")
+    ] = None,
     folds: Annotated[int, typer.Option(help="Folds of tables and runs of pictures, at most.", min=1, max=10)] = 10,
     figures: Annotated[
         bool, typer.Option("--figures/--no-figures", help="Whether to train for figures 3 and 4.")
@@ -153,14 +162,14 @@ def p3gm(
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
     where = _folder(out, "p3gm", quick)
-    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     size = "quick" if quick else "full" if full else "committed"
     with progress_bar() as progress:
         report = reproduce(
             where,
             size=size,
             credit=credit,
-            only=names,
+            only=_names(only),
+            methods=_names(methods),
             folds=folds,
             by_epoch=figures,
             only_page=page,
@@ -175,7 +184,10 @@ def annotation(
     out: Out = None,
     quick: Quick = False,
     runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 20,
-    others: Annotated[int, typer.Option(help="Runs of the paper's network and of variants.", min=0)] = 5,
+    others: Annotated[int, typer.Option(help="Runs of other tables, the paper's network and variants.", min=0)] = 5,
+    only: Annotated[
+        str | None, typer.Option(help="Only these arms, with semicolons: 'proposed;post-ann, 15'. The others stay.")
+    ] = None,
     page: PageOnly = False,
 ) -> None:
     """AIM + BALD on Adult with a simulated expert: Experiments 1 and 2, every claim, variants and ablations.
@@ -188,7 +200,9 @@ def annotation(
         raise UsageError(f"--runs must be at least 1, got {runs}")
     where = _folder(out, "annotation", quick)
     with progress_bar() as progress:
-        report = reproduce(where, quick=quick, runs=runs, others=others, only_page=page, progress=progress)
+        report = reproduce(
+            where, quick=quick, runs=runs, others=others, only=_names(only, ";"), only_page=page, progress=progress
+        )
     _show(report.claims(), where)
 
 

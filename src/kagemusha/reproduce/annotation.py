@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, silent
 from kagemusha.reproduce.annotation_arms import ACTUAL, ARMS, ELSEWHERE, MAIN, MANY, VARIANTS, Settings
@@ -166,18 +167,26 @@ def reproduce(
     quick: bool = False,
     runs: int = 20,
     others: int = 5,
+    only: Sequence[str] = (),
     only_page: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Run everything that is not on disk yet, and write the page of all that is.
 
-    `others` is the number of splits of networks and variants. `only_page` runs nothing.
+    `others` is the number of splits of other tables, networks and variants. `only` names arms; what is stored of the
+    others stays. `only_page` runs nothing.
     """
     settings = (
         Settings(runs=2, labels=300, trees=20, elsewhere=(), networks=(), variants=()) if quick else Settings(runs=20)
     )
+    unknown = sorted(set(only) - {"real", "all", *ARMS, *ACTUAL})
+    if unknown:
+        raise UsageError(
+            f"an arm must be one of {', '.join(ARMS)}, {', '.join(ACTUAL)}, real or all; got {unknown[0]!r}"
+        )
     if not only_page:
-        all_curves(settings if quick else replace(settings, runs=runs, other_runs=others), out, progress)
+        wanted = settings if quick else replace(settings, runs=runs, other_runs=others)
+        all_curves(replace(wanted, only=tuple(only)), out, progress)
     report = read(out, settings)
     draw(report, out)
     write_whole(out / "curves.csv", _csv(report.curves).encode())

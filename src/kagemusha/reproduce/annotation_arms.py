@@ -114,6 +114,8 @@ class Settings:
     batch: int = 10
     """Labels between two trainings of the judge: training after every single one would take a day."""
     trees: int = 40
+    only: tuple[str, ...] = ()
+    """Arms that are run; all of them if none is named."""
     elsewhere: tuple[str, ...] = tuple(ELSEWHERE)
     networks: tuple[str, ...] = tuple(NETWORK)
     variants: tuple[str, ...] = tuple(VARIANTS)

@@ -169,7 +169,8 @@ def all_jobs(settings: Settings) -> list[tuple[int, str, float, int]]:
     others = range(min(settings.runs, settings.other_runs))
     jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.elsewhere]
     jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.networks]
-    return jobs + [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.variants]
+    jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.variants]
+    return [job for job in jobs if not settings.only or job[1] in settings.only]
 
 
 def path_of(folder: Path, experiment: int, arm: str, epsilon: float, run: int) -> Path:

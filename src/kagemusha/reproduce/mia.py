@@ -52,6 +52,7 @@ def reproduce(
     full: bool = False,
     epochs: int = 0,
     command: str = "",
+    trainings: int = 10,
     jobs: int = 1,
     data: Adult | None = None,
     only: Sequence[str] = (),
@@ -61,12 +62,14 @@ def reproduce(
     """Play everything, write tables and figures into `out`.
 
     A stopped run goes on where it was (plays are kept in `out`/plays). `only` names games: the others stay as they are
-    stored. `only_page` plays nothing. `command` runs DataSynthesizer: `prog {in} {out} {rows} {seed}`.
+    stored. `only_page` plays nothing. `command` runs DataSynthesizer (`prog {in} {out} {rows} {seed}`) for so many
+    `trainings`.
     """
     out.mkdir(parents=True, exist_ok=True)
     cells, facts = Cells.read(out / CELLS), Facts.read(out / FACTS)
     if not only_page:
         sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs, command=command)
+        sizes = sizes if quick else replace(sizes, outside=trainings)
         table = data or adult()
         hall = Hall(table, sizes, out / ("plays-quick" if quick else "plays"), jobs)
         for name, share in _games(hall, table, sizes, only, progress):

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, part, silent
 from kagemusha.reproduce import p3gm_figures as figures
@@ -41,6 +42,7 @@ def reproduce(
     size: str = "committed",
     credit: Path | None = None,
     only: Sequence[str] = (),
+    methods: Sequence[str] = (),
     folds: int = 10,
     by_epoch: bool = True,
     only_page: bool = False,
@@ -49,12 +51,17 @@ def reproduce(
 ) -> Report:
     """Run everything, write tables and figures into `out`; a stopped run goes on where it was.
 
-    `only` names data sets; what is stored of the others stays. `folds` limits folds of tables and runs of pictures.
-    `only_page` writes the page of what is stored, `only_search` makes the trials behind the settings first.
+    `only` names data sets and `methods` methods; what is stored of the others stays. `folds` limits folds of tables and
+    runs of pictures. `only_page` writes the page of what is stored, `only_search` makes the trials behind the settings
+    first.
     """
     from kagemusha.neural.networks import need_torch
 
     settings = SETTINGS[size].limited(only, folds)
+    unknown = sorted(set(methods) - set(METHODS))
+    if unknown:
+        raise UsageError(f"a method must be one of {', '.join(METHODS)}; got {unknown[0]!r}")
+    settings = replace(settings, methods=tuple(m for m in settings.methods if not methods or m in methods))
     out.mkdir(parents=True, exist_ok=True)
     if only_search:
         need_torch().set_num_threads(1)
