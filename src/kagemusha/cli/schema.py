@@ -55,7 +55,8 @@ def propose(
     for finding in look(schema):
         if finding.level == "warning":
             say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
-    say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
+    columns = "1 column" if len(schema) == 1 else f"{len(schema)} columns"
+    say(f"{plain(path)}: {columns}, {len(schema.derived_facts())} facts taken from the data")
     say(
         f"Now `kagemusha schema edit {plain(path)}` asks about each column in plain words (or open the file and write "
         f"what you know from public sources); `kagemusha schema check {plain(path)}` says what is left."
