@@ -167,7 +167,7 @@ class Schema:
         for fact in self.open_facts():
             raise UndeclaredDomain(
                 f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema from public "
-                "knowledge, or give private discovery a share of the budget (discover=0.05, or --discover 0.05)."
+                "knowledge, or give private discovery a share of the budget, discover=0.05 (--discover)."
             )
         return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
 

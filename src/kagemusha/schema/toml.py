@@ -104,7 +104,7 @@ HEADS = {
 """Fields at the head of the file, and what each says."""
 
 FRAMES = ("pyarrow", "nullable")
-"""How pandas may hold columns: by arrow's types, or by its own that know gaps. If nothing is said, by its plain ones."""
+"""How pandas may hold columns: by arrow's types, or by its own that know gaps. If none is said, by its plain ones."""
 
 
 def known_frame(frame: object) -> str:

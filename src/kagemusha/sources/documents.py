@@ -82,9 +82,11 @@ def sheets(path: Path) -> tuple[str | None, list[str]]:
 
 
 def _tabular(book: Any) -> str | None:
-    """The first sheet whose first row names several columns, else the first that holds anything: no record decides."""
+    """The first sheet whose first row names several columns, else the first that holds any: no record decides."""
     headers = {name: row for name in book.sheet_names if (row := _first_row(book, name))}
-    return next((name for name, row in headers.items() if sum(cell != "" for cell in row) > 1), next(iter(headers), None))
+    return next(
+        (name for name, row in headers.items() if sum(cell != "" for cell in row) > 1), next(iter(headers), None)
+    )
 
 
 def _first_row(book: Any, name: str) -> list[Any]:
