@@ -174,9 +174,7 @@ def _frame_columns(frame: Any, rows: int) -> Iterator[tuple[str, Any]]:
     if not names:
         raise DataError("the table has no columns")
     if not all(isinstance(name, str) for name in names):
-        raise DataError(
-            "names of columns must be texts; pandas: table.columns = map(str, table.columns)"
-        )
+        raise DataError("names of columns must be texts; pandas: table.columns = map(str, table.columns)")
     head = opened.head(min(rows, CELLS // len(names) + 1))
     head = head.collect() if isinstance(head, nw.LazyFrame) else head
     if not len(head):
