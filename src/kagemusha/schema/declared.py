@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -80,15 +79,6 @@ def split(document: Mapping[str, Any]) -> dict[str, Any]:
     }
     rest = {field: value for field, value in document.items() if field not in ("unit", "columns", "constraint")}
     return {**rest, "tables": tables}
-
-
-def declares_several(path: str | PathLike[str]) -> bool:
-    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return "tables" in document or "persons" in given(document)
 
 
 def load_declared(path: str | PathLike[str]) -> Declared:
