@@ -32,7 +32,7 @@ def curves(lift: float, *, runs: int = 4) -> list[Curve]:
     return made
 
 
-SETTINGS = Settings(runs=4, networks=(), variants=())
+SETTINGS = Settings(runs=4, elsewhere=(), networks=(), variants=())
 
 
 def test_the_area_is_the_mean_over_labels() -> None:

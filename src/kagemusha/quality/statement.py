@@ -25,7 +25,6 @@ from kagemusha.quality.words import (
     KNOWN_FROM,
     MEASURED,
     POPULATION,
-    Say,
     all_pairs,
     grades,
     groups_in_words,
@@ -37,7 +36,7 @@ from kagemusha.quality.words import (
     what_helps,
 )
 from kagemusha.schema.laws import in_force
-from kagemusha.words.catalogue import catalogue, known_language
+from kagemusha.words.catalogue import Say, catalogue, known_language
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
