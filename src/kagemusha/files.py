@@ -256,9 +256,11 @@ def holds_pictures(table: Any) -> bool:
     return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
-def has_entry(path: str | PathLike[str], name: str) -> bool:
-    """Whether a TOML file has an entry of that name at its top; what cannot be read is said where it is read."""
+def declares_several(path: str | PathLike[str]) -> bool:
+    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
     try:
-        return name in tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
+    unit = document.get("unit")
+    return "tables" in document or (isinstance(unit, dict) and "persons" in unit)

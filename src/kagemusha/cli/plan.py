@@ -59,6 +59,7 @@ def plan(
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
     from kagemusha.certificate.page import in_words
+    from kagemusha.files import declares_several
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
@@ -72,6 +73,14 @@ def plan(
         raise UsageError(
             "--pairs and --like go with --error: they say whose error is wanted, and on what it is tried out"
         )
+    if declares_several(schema):
+        from kagemusha.cli.related import plan_related
+
+        if discover is not None or error is not None:
+            raise UsageError("--discover and --error are for one table; related tables do not have them so far")
+        given = Budget(epsilon, delta, Adjacency.named(adjacency))
+        plan_related(schema, given, method, parse_options(option), rows, as_json=as_json)
+        return
     declared = Schema.load(schema)
     open_facts = declared.open_facts()
     _check_discover(schema, discover, [str(fact) for fact in open_facts])

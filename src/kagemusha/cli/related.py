@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 from kagemusha.making.order import Order
 from kagemusha.progress import Progress
+
+if TYPE_CHECKING:
+    from kagemusha.privacy.budget import Budget
 
 
 def synth_related(order: Order, where: str | Path, progress: Progress, *, as_json: bool) -> None:
@@ -101,3 +105,106 @@ def evaluate_related_folder(
         return
     say_table("", ["measure", "value", "meaning"], found.lines())
     say(f"[red]{INTERNAL}[/]")
+
+
+def plan_related(
+    schema: Path, budget: Budget, method: str | None, options: dict[str, Any], persons: int | None, *, as_json: bool
+) -> None:
+    """Say what a release of related tables asks of each; nothing is read."""
+    from dataclasses import asdict
+
+    from kagemusha.certificate.page import in_words
+    from kagemusha.planning.related import plan_tables
+    from kagemusha.privacy.filter import Filter
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
+    from kagemusha.synthesizers.registry import DEFAULT, create
+    from kagemusha.synthesizers.related_fit import require_models_tables
+
+    related = load_declared(schema)
+    assert isinstance(related, Related)
+    synthesizer = create(method or DEFAULT, **options)
+    require_models_tables(synthesizer, budget)
+    planned = plan_tables(related, synthesizer, budget, persons)
+    total = Filter(budget, synthesizer.accounting).total
+    if as_json:
+        say_json(
+            {
+                "method": synthesizer.name,
+                "budget": {"epsilon": budget.epsilon, "delta": budget.delta, "adjacency": budget.adjacency},
+                "accounting": synthesizer.accounting,
+                "total": total,
+                "persons": persons,
+                "tables": [asdict(table) for table in planned],
+                "derived": [str(fact) for fact in related.derived_facts()],
+                "open": [str(fact) for fact in related.open_facts()],
+            }
+        )
+        return
+    say(f"[bold]{synthesizer.name}[/]: {synthesizer.summary}")
+    lines = []
+    for table in planned:
+        few, many = ("?", "?") if table.errors is None else (f"{100 * error:.1f}%" for error in table.errors)
+        counts = "1 row" if table.counts_as == 1 else f"{table.counts_as} rows"
+        lines.append([table.table, str(table.columns), f"{100 * table.share:.1f}%", counts, few, many])
+    heading = "Tables" if persons is None else f"Tables, errors of pairs for {persons:,} persons"
+    titles = ["table", "columns", "of the budget", "a person counts as", "1 row each", "many rows each"]
+    say_table(heading, titles, lines)
+    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {total:.4g})")
+    say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
+    say(
+        "About       persons with everything below, however many rows that is. Rows of a parent with more than "
+        "counts_as share what those count"
+    )
+    if persons is None:
+        say("Error       --rows N (the number of persons, if that is public) tells what error to expect")
+    left = [*related.derived_facts(), *related.open_facts()]
+    if left:
+        say(f"[yellow]Not yet:[/] {len(left)} facts are open or come from the data ({plain(str(left[0]))}, …)")
+    say("Nothing was read and nothing was spent.")
+
+
+def propose_tables(data: str, path: Path, place: str | None, persons: str | None) -> None:
+    """Draft several tables, or one long table as persons and their rows."""
+    from kagemusha.files import write_whole
+    from kagemusha.proposal.related import propose_persons, propose_related
+
+    drafted = propose_related(data, place=place) if persons is None else propose_persons(data, persons, table=place)
+    write_whole(path, drafted.dumps().encode())
+    for table in drafted:
+        said = f"{len(table.schema)} columns"
+        if table.parent is not None:
+            said += f"; each row belongs to {table.parent} by {table.key}"
+            said += f", in the order of {table.order}" if table.order else ", in no order"
+        say(f"[bold]{plain(table.name)}[/]: {plain(said)}")
+    say(f"{plain(path)}: {len(drafted.tables)} tables, {len(drafted.derived_facts())} facts taken from the data")
+    say(
+        f"Now open {plain(path)}, write what you know from public sources, and take what is confirmed out of "
+        f"`derived`; `kagemusha schema check {plain(path)}` says what is left."
+    )
+
+
+def check_tables(path: Path, *, as_json: bool) -> None:
+    """Say what of several tables still rests on the data, or is left open."""
+    from kagemusha.errors import SchemaError
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.lint import TAKEN, check
+    from kagemusha.schema.related import Related
+
+    related = load_declared(path)
+    assert isinstance(related, Related)
+    found = [(f"tables.{t.name}", "derived", f"{TAKEN}{', '.join(t.derived)}") for t in related if t.derived]
+    for table in related:
+        remarks = (one for one in check(table.schema) if one.column not in table.keys)
+        found += [(f"{table.name}: {one.column}", one.level, one.text) for one in remarks]
+    if as_json:
+        say_json([{"column": column, "level": level, "text": text} for column, level, text in found])
+    else:
+        for column, level, text in found:
+            colour = {"derived": "red", "open": "red", "warning": "yellow", "note": "blue"}[level]
+            say(f"[{colour}]{level:<8}[/] [bold]{plain(column)}[/]: {plain(text)}")
+    left = sum(level in ("derived", "open") for _, level, _ in found)
+    if left:
+        raise SchemaError(f"{path}: {left} columns and tables rest on the data or are open; until then ε = ∞")
+    if not as_json:
+        say(f"{plain(path)}: {len(related.tables)} tables, everything declared: a release is private end to end")

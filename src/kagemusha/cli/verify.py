@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
+from kagemusha.certificate.signature import Standing, Trust
 from kagemusha.cli.key import TrustedOption, trusted_keys
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import plain, progress_bar, say, say_json
+from kagemusha.cli.output import about, plain, progress_bar, say, say_json, speech, spoken
 from kagemusha.errors import UsageError
+from kagemusha.words.catalogue import Say, noted
+
+if TYPE_CHECKING:
+    from kagemusha.forensics.verify import Verdict
+
+STANDINGS = {
+    Standing.SIGNED: noted("intact and signed by {signer} (key {key})"),
+    Standing.UNSIGNED: noted("intact but signed by nobody: who made it cannot be known"),
+    Standing.UNTRUSTED: noted("intact but signed by a key you do not trust ({key})"),
+}
+"""The verdicts that are said in other languages, too."""
 
 
 def verify(
@@ -42,7 +54,13 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of --page and --quality-page: en or ja.")] = "en",
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language of --page and --quality-page, en or ja; by default the one that the command line speaks.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a release, offline, and say who signed it.
@@ -50,7 +68,6 @@ def verify(
     Exits with 8 if anything does not match, and with 10 if it does but the key that signed is expired or revoked. With
     --key or --trusted a signature by one of these keys is needed; without one it exits with 10, too.
     """
-    from kagemusha.certificate.signature import Trust
     from kagemusha.forensics.verify import verify_release
 
     demanded = key is not None or trusted is not None
@@ -59,10 +76,11 @@ def verify(
     read = verdict.certificate
     if ledger is not None:
         verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
+    words = speech()
     pages = {page: _certificate_page, quality_page: _quality_page}
     for path, text in pages.items():
         if path is not None and verdict.intact:
-            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, language)))
+            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, language or spoken())))
     if as_json:
         say_json(
             {
@@ -86,15 +104,22 @@ def verify(
             say(f"{_mark(check)} {plain(check.what)}: {plain(check.detail)}")
     verdict.require()
     if not as_json:
-        say(f"[bold]{plain(verdict.sentence)}[/]")
+        say(f"[bold]{plain(_verdict(verdict, words))}[/]")
         for caution in verdict.cautions:
-            say(f"[yellow]but[/] {plain(caution)}")
-        promise = f"{read.promised.in_words()}: about one {read.of_whom}"
+            say(f"[yellow]{words('but')}[/] {plain(caution)}")
+        promise = f"{read.promised.in_words(words)}. {about(read, words)}"
         say(
             f"[bold]{plain(promise)}[/]"
             if not read.broken_because
-            else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]"
+            else f"[red bold]{words('ε = ∞: the certificate itself says there is no guarantee')}[/]"
         )
+
+
+def _verdict(verdict: Verdict, words: Say) -> str:
+    """The verdict in the reader's language; what does not hold is named as the checks are."""
+    if not verdict.intact or verdict.signed.standing not in STANDINGS or spoken() == "en":
+        return verdict.sentence
+    return words(STANDINGS[verdict.signed.standing], key=verdict.signed.key, signer=verdict.signed.signer)
 
 
 def _certificate_page(_: Path, read: Certificate, language: str) -> str:

@@ -25,7 +25,6 @@ from kagemusha.quality.words import (
     KNOWN_FROM,
     MEASURED,
     POPULATION,
-    Say,
     all_pairs,
     grades,
     groups_in_words,
@@ -37,7 +36,7 @@ from kagemusha.quality.words import (
     what_helps,
 )
 from kagemusha.schema.laws import in_force
-from kagemusha.words.catalogue import catalogue, known_language
+from kagemusha.words.catalogue import Say, catalogue, known_language
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
@@ -64,7 +63,10 @@ def quality_page(folder: Path, language: str, *, progress: Progress = silent) ->
     say = catalogue(known_language(language), "quality")
     if not (folder / NAME).is_file():
         raise DataError(f"{folder}: has no {NAME}, which says how many doubles the page is about")
-    doubles = json.loads(read_regular(folder / NAME)).get("doubles")
+    stated = json.loads(read_regular(folder / NAME))
+    if stated.get("format") != FORMAT:
+        raise DataError(f"{folder / NAME}: is not the statement of one table; those of several come in English so far")
+    doubles = stated.get("doubles")
     if not isinstance(doubles, int) or doubles < 1:
         raise DataError(f"{folder / NAME}: doubles must be a whole number above 0, got {doubles!r}")
     model = load_release(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kagemusha.certificate.certificate import Certificate
@@ -11,10 +10,7 @@ from kagemusha.models.model import Model
 from kagemusha.quality.expected_error import CARE, USE, VERDICTS, ErrorInterval, ExpectedError
 from kagemusha.quality.population import NotListed
 from kagemusha.quality.released import ReleasedNumbers
-from kagemusha.words.catalogue import noted
-
-Say = Callable[..., str]
-"""A sentence and its fields in the reader's language; `str.format` says it as it stands here, in English."""
+from kagemusha.words.catalogue import Say, noted
 
 MEASURED = noted(
     "How near the ends can be was set on 14 tables; on 17 others 93.6 % of 13,545 intervals held, 84 % in the table "

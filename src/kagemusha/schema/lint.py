@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,15 +72,16 @@ _IDENTIFIER = re.compile(
 
 _NAMES = re.compile(
     r"(?i)(^|[_\W])((first|last|sur|family|given|middle|full|patient|person)[ _-]?)?names?$|surname|Name$"
-    r"|氏名|姓名|名前|お名前|患者名|フリガナ|ふりがな|カナ氏名|(^|[_\W])(氏|姓|名|セイ|メイ)$|성명|이름"
+    r"|氏名|シメイ|しめい|ナマエ|なまえ|姓名|名前|お名前|患者名|フリガナ|ふりがな|カナ氏名|(^|[_\W])(氏|姓|名|セイ|メイ)$|성명|이름"
     r"|(^|[_\W])((vor|nach|familien|zu)?namen?|pr[eé]nom|nom(bre)?s?|apellidos?|cognome|nome|sobrenome|achternaam"
-    r"|voornaam|imi[eę]|nazwisko|фамилия|имя|отчество|фио|efternamn|förnamn|etternavn|fornavn|sukunimi|etunimi)$"
+    r"|voornaam|naam|imi[eę]|nazwisko|фамилия|имя|отчество|фио|име|efternamn|förnamn|etternavn|efternavn|fornavn|sukunimi"
+    r"|etunimi|jméno|příjmení|(vezeték|kereszt)?név|(pre)?nume|soyadı?|όνομα|επώνυμο|прізвище|ім.я)$"
 )
 
 
 def looks_like_names(name: str) -> bool:
     """Whether a column's name says that it holds names of persons."""
-    return _NAMES.search(name) is not None
+    return _NAMES.search(unicodedata.normalize("NFKC", name)) is not None
 
 
 def looks_like_identifier(name: str) -> bool:
@@ -107,7 +109,7 @@ def likely_unit(schema: Schema) -> str | None:
     coded = {c.name for c in schema.with_codes}
     named = [c for c in schema if c.name not in coded and looks_like_identifier(c.name)]
     # the draft says so where values were seen to repeat
-    named.sort(key=lambda c: "several rows" not in c.in_words)
+    named.sort(key=lambda c: "several rows" not in c.described())
     return named[0].name if named else None
 
 

@@ -20,6 +20,7 @@ from kagemusha.columns import Modelled
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema import toml
+from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.toml import VERSION
@@ -32,6 +33,9 @@ MOST_PARTS = 1_000_000
 """Parts that all rows of one person in a table may count as."""
 
 COUNTS_AS, MOST = 5, 100_000
+
+DERIVABLE = ("key", "id", "parent", "order", "max_rows", "orphans")
+"""Fields of a table that a draft may take from the data."""
 
 NAME = r"[A-Za-z0-9_-]{1,64}"
 """Names of tables are parts of file names."""
@@ -56,8 +60,16 @@ class Table:
     """What becomes of rows whose parent is not there: "refuse" or "drop"."""
     first_of: str | None = None
     """Where persons have no table of their own: the one in which their columns stand, too; their first row counts."""
+    rules: tuple[Constraint, ...] = ()
+    """Rules that speak of tables above, too, as in `date >= patients.birth_date`; others stand in the schema."""
+
+    derived: tuple[str, ...] = ()
+    """Fields of the table, not of its columns, that were taken from the data and that nobody has confirmed."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "derived", tuple(self.derived))
+        if unknown := [field for field in self.derived if field not in DERIVABLE]:
+            raise self.error(f"derived: {unknown[0]!r} is not one of {', '.join(DERIVABLE)}")
         if not re.fullmatch(NAME, self.name):
             raise SchemaError(f"tables: {self.name!r} is not allowed; letters, digits, - and _ make a table's name")
         names = self.schema.names
@@ -76,8 +88,8 @@ class Table:
             raise self.error("a unit or a weight is for a table by itself")
         if self.parent is None and (self.order is not None or self.id is not None):
             raise self.error("the table of the persons has neither order nor id; its key names its rows")
-        if self.parent is not None and any(not rule.guess for rule in self.schema.constraints):
-            raise self.error("rules are obeyed in the table of the persons alone so far; remove them here")
+        if self.parent is None and self.rules:
+            raise self.error(f"constraint {self.rules[0].rule!r}: rules of several tables stand in the lower one")
         if self.parent is not None and self.first_of is not None:
             raise self.error("first_of is for the table of the persons")
         if self.order is not None:
@@ -87,8 +99,8 @@ class Table:
                     f"order = {self.order!r} must be a whole number or a date with declared bounds, that is never "
                     "missing and has no special values"
                 )
-        if self.schema.working_order:
-            raise self.error("columns worked out by formulas or rules are for a table by itself so far")
+        if self.schema.replaced:
+            raise self.error("columns modelled in place of another one are for a table by itself so far")
 
     def error(self, why: str) -> SchemaError:
         """What is wrong with the declaration of this table."""
@@ -115,7 +127,7 @@ class Table:
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if self.parent is not None:
             fields |= {"max_rows": self.max_rows, "counts_as": self.counts_as, "orphans": self.orphans}
-        return fields
+        return fields | ({"derived": list(self.derived)} if self.derived else {})
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,8 @@ class Related:
     tables: tuple[Table, ...]
 
     def __init__(self, tables: Iterable[Table]) -> None:
+        from kagemusha.schema.across import ruled
+
         given = {table.name: table for table in tables}
         roots = [table for table in given.values() if table.parent is None]
         if len(roots) != 1:
@@ -150,6 +164,7 @@ class Related:
         for table in self.tables:
             if f"{table.name}-next" in given:
                 raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
+            ruled(self, table)
             if self.parts(table) > MOST_PARTS:
                 raise table.error(
                     f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}"
@@ -215,11 +230,14 @@ class Related:
 
     def derived_facts(self) -> tuple[Fact, ...]:
         """Facts taken from the data that nobody has confirmed."""
-        return tuple(fact for table in self.tables for fact in table.schema.derived_facts())
+        own = (Fact(f"tables.{table.name}", field) for table in self.tables for field in table.derived)
+        return (*own, *(fact for table in self.tables for fact in table.schema.derived_facts()))
 
     def vouchers(self) -> tuple[str, ...]:
         """Who confirmed what."""
-        return tuple(line for table in self.tables for line in table.schema.vouchers())
+        across = [rule for table in self.tables for rule in table.rules if rule.confirmed and not rule.guess]
+        said = [f"Public facts of the rule {rule.rule}: confirmed by {rule.confirmed}." for rule in across]
+        return (*(line for table in self.tables for line in table.schema.vouchers()), *said)
 
     def view(self, name: str) -> Schema:
         """What is counted of a table: its rows with what they are modelled given, or beside the row before."""
@@ -235,7 +253,9 @@ class Related:
         """A form for JSON."""
         return {
             "version": VERSION,
-            "tables": [{"name": t.name, **t.to_fields(), "schema": t.schema.to_json()} for t in self.tables],
+            "tables": [
+                {"name": t.name, **t.to_fields(), "schema": t.schema.to_json(), **_across(t)} for t in self.tables
+            ],
         }
 
     def digest(self) -> str:
@@ -249,7 +269,7 @@ class Related:
         parts = []
         for table in self.tables:
             columns = [(c.name, column_to_fields(c)) for c in table.schema.columns]
-            rules = [rule.to_fields() for rule in table.schema.constraints]
+            rules = [rule.to_fields() for rule in (*table.schema.constraints, *table.rules)]
             parts.append(toml.write_table(table.name, table.to_fields(), columns, rules))
         return f"{toml.HEADER}\nversion = {VERSION}\n" + "".join(parts)
 
@@ -257,4 +277,11 @@ class Related:
     def released(self) -> Related:
         """The same without rules that are guesses: these may rest on rows, and no release may."""
         rules = {t.name: [rule for rule in t.schema.constraints if not rule.guess] for t in self.tables}
-        return Related(replace(t, schema=t.schema.with_constraints(*rules[t.name])) for t in self.tables)
+        across = {t.name: tuple(rule for rule in t.rules if not rule.guess) for t in self.tables}
+        return Related(
+            replace(t, schema=t.schema.with_constraints(*rules[t.name]), rules=across[t.name]) for t in self.tables
+        )
+
+
+def _across(table: Table) -> dict[str, Any]:
+    return {"across": [rule.to_fields() for rule in table.rules]} if table.rules else {}

@@ -166,7 +166,8 @@ class Pages:
         name = request.query_params.get("name", "")
         path = release_view.file_of(self._site.place, request.query_params.get("r", ""), name)
         if path.suffix == ".html":
-            return HTMLResponse(path.read_bytes(), headers={"Content-Security-Policy": DOCUMENT})
+            content = release_view.page_in(path, self._site.language(request).language)
+            return HTMLResponse(content, headers={"Content-Security-Policy": DOCUMENT})
         return _kept(path.read_bytes(), name)
 
     def zip(self, request: Request, session: str) -> Response:
@@ -211,7 +212,7 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
         "kinds": {kind: say(KINDS[kind]) for kind in COLUMN_KINDS},
         "modelled": MODELLED,
         "sources": [say(source) for source in SOURCES],
-        "rules": [(rule, rule_question(rule.rule, schema) if rule.guess else "") for rule in schema.constraints],
+        "rules": [(rule, rule_question(rule.rule, schema, say) if rule.guess else "") for rule in schema.constraints],
         "offers": list(offers(schema)),
         "likely_unit": likely_unit(schema),
         "targets": [column.name for column in schema.modelled],

@@ -7,15 +7,20 @@ sentence, with the same placeholders. A test compares them with what the source 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from kagemusha.errors import UsageError
+from kagemusha.words.heard import heard
 
 LANGUAGES = {"en": "English", "ja": "日本語"}
 """Names of the languages, as their readers write them."""
+
+
+Say = Callable[..., str]
+"""A sentence and its fields in the reader's language; `str.format` says it as it stands in the source, in English."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +35,18 @@ class Catalogue:
         text = self.sentences.get(sentence, sentence)
         return text.format(**fields) if fields else text
 
+    def heard(self, text: str) -> str:
+        """What another room has said in English, in this language if that is known."""
+        return heard(text, self.language)
+
 
 @cache
-def catalogue(language: str, page: str) -> Catalogue:
-    """The sentences of a page; a language that nobody knows is English."""
+def catalogue(language: str, *pages: str) -> Catalogue:
+    """The sentences of pages; a language that nobody knows is English."""
     if language not in LANGUAGES or language == "en":
         return Catalogue("en", {})
-    text = files("kagemusha.words").joinpath(language, f"{page}.toml").read_text(encoding="utf-8")
-    return Catalogue(language, tomllib.loads(text))
+    there = (files("kagemusha.words").joinpath(language, f"{page}.toml") for page in pages)
+    return Catalogue(language, {k: v for one in there for k, v in tomllib.loads(one.read_text("utf-8")).items()})
 
 
 def known_language(language: str) -> str:
