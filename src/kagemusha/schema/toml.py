@@ -174,7 +174,10 @@ def write_table(
     rules: Sequence[Mapping[str, Any]],
 ) -> str:
     """The part of a schema file that declares one of several tables."""
-    head = ["", f"[tables.{_key(name)}]", *(f"{field} = {_value(value)}" for field, value in fields.items())]
+    derived = fields.get("derived", [])
+    marks = dict.fromkeys(derived, f"  # {DERIVED}")
+    lines = (f"{field} = {_value(value)}{marks.get(field, '')}" for field, value in fields.items())
+    head = ["", f"[tables.{_key(name)}]", *lines]
     inside = f"tables.{_key(name)}."
     return "\n".join([*head, *_columns(columns, inside), *_rules(rules, inside)]) + "\n"
 
