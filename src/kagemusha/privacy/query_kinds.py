@@ -33,6 +33,9 @@ DIAGONAL, BESIDE = 5, 7
 """Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for
 nothing."""
 
+ACCEPTANCE_UNITS = 2**20
+"""A share of 1, or the way from a column's least value to its largest, in the units of criteria of acceptance."""
+
 MOST_AXES = 8
 """Columns of one table; more could not be counted, and what they can move takes for ever to work out."""
 
@@ -181,6 +184,18 @@ def _strays(facts: Facts) -> RecordSensitivity:
     return RecordSensitivity(Sensitivity(entries, entries, 1), Sensitivity(entries, entries, 1))
 
 
+def _within(scale: int, *, moves_both: bool) -> Rule:
+    """An excess over what was demanded, which itself moves with the number of records."""
+
+    def moves(facts: Facts) -> RecordSensitivity:
+        (within,) = _whole([facts["within"]], low=0)
+        added = scale * ACCEPTANCE_UNITS + scale * within
+        exchanged = added if moves_both else scale * ACCEPTANCE_UNITS
+        return RecordSensitivity(*(Sensitivity(d, d * d, d) for d in (added, exchanged)))
+
+    return moves
+
+
 def _unpriced(_: Facts) -> RecordSensitivity:
     """The event itself says how far a person moves it."""
     raise ValueError("no answer of its own")
@@ -223,6 +238,12 @@ def _rules(facts: Mapping[str, QueryFact], schema: Schema) -> str:
 def _of_strays(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     same = facts["entries"] == len(stray_columns(schema))
     return "" if same else "not as many columns as the schema has in which a cell can be out of place"
+
+
+def _demanded(facts: Mapping[str, QueryFact], schema: Schema) -> str:
+    found = facts["within"]
+    whole = isinstance(found, int) and 0 <= found <= ACCEPTANCE_UNITS
+    return "" if whole and schema.demands.accept else "no criterion of this schema"
 
 
 def _first(facts: Mapping[str, QueryFact], schema: Schema) -> str:
@@ -269,6 +290,9 @@ KINDS: Mapping[str, QueryKind] = {
     "mutual-information": _score(UNITS_PER_COUNT + LOGARITHM_ROUNDING, 2 * UNITS_PER_COUNT + LOGARITHM_ROUNDING),
     "determined-child": _score(2, 2),
     "cell-lengths": _score(LENGTH_STEPS + 1, 2 * (LENGTH_STEPS + 1), counted=False),
+    "tables-within": QueryKind(("within",), _within(2, moves_both=False), fits=_demanded, counted=True),
+    "mean-within": QueryKind(("within",), _within(1, moves_both=True), fits=_demanded, counted=True),
+    "largest-error": _score(2 * ACCEPTANCE_UNITS, 2 * ACCEPTANCE_UNITS),
     "first-moments": QueryKind(_MOMENTS, _sums, fits=_first, counted=True),
     "cross-moments": QueryKind(_MOMENTS, _sums, fits=_cross, counted=True),
     "norm-counts": _sum(1, 2),

@@ -15,10 +15,11 @@ from kagemusha.columns.column import shown
 from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.encodings import known_encoding
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
-from kagemusha.files import StrangeFileError, read_regular, write_whole
+from kagemusha.files import write_whole
 from kagemusha.pages import card
 from kagemusha.schema import derivations, toml
 from kagemusha.schema.constraints import Constraint
+from kagemusha.schema.demands import NOTHING, Demands
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.formulas import Formula
@@ -40,6 +41,8 @@ class Schema:
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
+    demands: Demands = NOTHING
+    """Tables that must be right, and criteria of acceptance."""
     rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
 
     def __init__(
@@ -50,13 +53,13 @@ class Schema:
         target: str | None = None,
         weight: Weight | str | None = None,
         encoding: str | None = None,
+        demands: Demands = NOTHING,
     ) -> None:
-        object.__setattr__(self, "columns", tuple(columns))
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "target", target)
-        object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
-        object.__setattr__(self, "constraints", rules)
+        own = {"columns": tuple(columns), "unit": unit, "target": target, "demands": demands, "constraints": rules}
+        for field, value in own.items():
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
         object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
@@ -76,6 +79,8 @@ class Schema:
             raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
         if self.weight is not None:
             self.weight.check(self._by_name, {column.name for column in self.modelled})
+        if demands:
+            demands.check({column.name: column for column in self.modelled})
 
     def _repr_html_(self) -> str:
         return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.in_words}" for c in self.columns})
@@ -236,6 +241,7 @@ class Schema:
             **unit,
             **weight,
             **rules,
+            **self.demands.to_fields(),
             "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns],
         }
 
@@ -252,7 +258,7 @@ class Schema:
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"))
+        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"), Demands.of(document))
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -275,19 +281,13 @@ class Schema:
         columns = [(c.name, column_to_fields(c)) for c in self.columns]
         rules = [r.to_fields() for r in self.constraints]
         weight = {} if self.weight is None else self.weight.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight, self.encoding)
+        demands = self.demands.to_fields()
+        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight, self.encoding, demands)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema file; every error names the file."""
-        try:
-            text = read_regular(Path(path), follow=True).decode("utf-8-sig")
-        except (OSError, StrangeFileError) as error:
-            why = error.strerror if isinstance(error, OSError) else f"it {error}"
-            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
-        except ValueError:
-            why = "it is not UTF-8 text"
-            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
+        text = toml.text_of(Path(path))
         try:
             return cls.loads(text, folder=Path(path).absolute().parent)
         except SchemaError as error:
