@@ -50,7 +50,17 @@ def released(rows: int, columns: int, doubles: int, folder: Path) -> dict[str, A
         "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
     )
     arguments = ["synth", table, "--schema", schema, "--out", folder / "doubles", "--rows", doubles]
-    arguments += ["--method", "kage", "--epsilon", 1, "--delta", 1e-9, "--ledger", folder / f"{rows}-{columns}.db", "--force"]
+    arguments += [
+        "--method",
+        "kage",
+        "--epsilon",
+        1,
+        "--delta",
+        1e-9,
+        "--ledger",
+        folder / f"{rows}-{columns}.db",
+        "--force",
+    ]
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False
     )

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.certificate.inventory import PICTURES
+from kagemusha.certificate.acceptance import answers
+from kagemusha.certificate.inventory import PICTURES, is_required_table
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -195,6 +196,7 @@ def synth(
                 "files": certificate.outputs,
                 "cap": cap_summary(made.cap),
                 "cells out of place": strays,
+                "acceptance": answers(certificate),
             }
         )
         return
@@ -207,9 +209,13 @@ def synth(
         say("  pictures.png           some of them to look at")
     if sign is not None:
         say("  signature.json         who vouches for it, for `kagemusha verify --key`")
+    for name in filter(is_required_table, certificate.outputs or {}):
+        say(plain(f"  {name:<22} a table that must be right: noisy counts with intervals, and the doubles' own"))
     say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
     for sentence in strays:
         warn(sentence)
+    for one in answers(certificate):
+        say(f"Accepted?   {plain('{criterion}: {answer} ({found})'.format(**one))}")
     if certificate.package is not None:
         say(plain(f"The method is code of {certificate.package}: its reading of the table was not checked."))
     if certificate.broken_because:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kagemusha.certificate.acceptance import FIELDS
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
 from kagemusha.models.model import Model
@@ -16,14 +17,11 @@ KINDS = (TablesWithin.kind, MeanWithin.kind)
 
 def in_fields(query: Tested, excess: Excess, rows: float) -> dict[str, Any]:
     """One answer for the certificate: what was demanded, what was released, what follows from that."""
-    distance, noise = query.distance(excess, rows)
-    return {
-        "criterion": query.criterion.words,
-        "excess": excess.value,
-        "answer": excess.answer,
-        "distance": float(f"{distance:.3g}"),
-        "noise": float(f"{noise:.3g}"),
-    }
+    unit, scale = ("", 1.0) if query.criterion.mean is not None else (" %", 100.0)
+    distance, noise = (scale * x for x in query.distance(excess, rows))
+    found = f"about {distance:.3g}{unit}, give or take {noise:.2g}{unit}"
+    fields = (query.criterion.words, excess.value, excess.answer, found)
+    return dict(zip(FIELDS, fields, strict=True))
 
 
 def acceptance_check(model: Model, certificate: Certificate) -> Check | None:
@@ -38,7 +36,8 @@ def acceptance_check(model: Model, certificate: Certificate) -> Check | None:
         return Check(WHAT, False, "the answers, the events and the criteria of the schema are not the same")
     for query, event, said in zip(queries, events, stated, strict=True):
         value = said.get("excess") if isinstance(said, dict) else None
-        if not is_whole(value) or in_fields(query, Excess(value, event.deviation), model.generator.total) != said:
+        excess = Excess(value, event.deviation) if value is not None and is_whole(value) else None
+        if excess is None or in_fields(query, excess, model.generator.total) != said:
             return Check(WHAT, False, f"{query.criterion.words}: the answer does not follow from excess and noise")
     answers = ", ".join(f"{said['criterion']}: {said['answer']}" for said in stated)
     return Check(WHAT, True, f"follows from what was released ({answers})")

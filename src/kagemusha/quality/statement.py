@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from kagemusha.folder.required_tables import published_tables
 from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
@@ -133,6 +134,10 @@ def page(
     """The statement for people: one page without scripts or links."""
     names = model.domain.names[:MOST_DRAWN]
     rendered: str = template("quality", "quality.html").render(
+        required=[
+            (one.file_name(i), " × ".join(one.clique), math.ceil(one.reach))
+            for i, one in enumerate(published_tables(model), 1)
+        ],
         dataset=model.certificate.dataset,
         rows=model.rows,
         words=in_words(expected),

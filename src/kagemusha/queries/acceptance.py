@@ -95,8 +95,8 @@ class TablesWithin(Tested):
 
     kind: ClassVar[str] = "tables-within"
     proof: ClassVar[str] = (
-        "The doubles' shares P are public whole numbers, at least 0, and sum to U = 2²⁰ in each table. A record that is "
-        "added to cell a changes the vector (c·U − n·P) by U·e_a − P, of L1 norm 2(U − P_a) ≤ 2U, and 2·W·n by 2W, so "
+        "The doubles' shares P are public whole numbers, at least 0, and sum to U = 2²⁰ in each table. A record added "
+        "to cell a changes the vector (c·U − n·P) by U·e_a − P, of L1 norm 2(U − P_a) ≤ 2U, and 2·W·n by 2W, so "
         "each table's number changes by at most 2U + 2W. Exchanged, n stays and the vector changes by U(e_a − e_b): at "
         "most 2U. A maximum of numbers that each change by at most d changes by at most d. All sums are of whole "
         "numbers and exact."
@@ -167,7 +167,7 @@ class MeanWithin(Tested):
 
     def _units(self, values: FloatArray) -> IntArray:
         place = (values - self.middles.min()) / self.range
-        return np.clip(np.rint(place * UNITS), 0, UNITS).astype(np.int64)
+        return np.asarray(np.clip(np.rint(place * UNITS), 0, UNITS), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +222,7 @@ def whole_shares(shares: FloatArray) -> IntArray:
     units = np.floor(exact).astype(np.int64)
     lost = np.argsort(-(exact - units), kind="stable")
     units[lost[: UNITS - int(units.sum())]] += 1
-    return units.reshape(shares.shape)
+    return np.asarray(units.reshape(shares.shape), dtype=np.int64)
 
 
 def tables_of(domain: Domain, columns: Sequence[str]) -> list[Clique]:

@@ -118,21 +118,22 @@ class Demands:
 
     def to_fields(self) -> dict[str, Any]:
         """The entries of a schema file; none for none."""
-        entries = {"require": self.required, "accept": self.accept}
-        return {name: [one.to_fields() for one in listed] for name, listed in entries.items() if listed}
+        required, accept = [one.to_fields() for one in self.required], [one.to_fields() for one in self.accept]
+        return {**({"require": required} if required else {}), **({"accept": accept} if accept else {})}
 
     def check(self, modelled: Mapping[str, Column]) -> None:
         """A `SchemaError` for what speaks of columns that are not modelled, for repeats, and for too large shares."""
-        for one in self.accept:
-            axis = modelled[one.mean].axis if one.mean in modelled else None
-            if one.mean in modelled and (axis is None or axis.sort != "number"):
-                raise SchemaError(f"accept: mean = {one.mean!r} is no column of numbers")
-        for what, listed in (("require", self.required), ("accept", self.accept)):
-            for one in listed:
-                for name in one.columns:
-                    if name not in modelled:
-                        hint = did_you_mean(name, tuple(modelled))
-                        raise SchemaError(f"{what}: the model has no column {name!r}{hint}")
+        spoken_of = [("require", one.columns) for one in self.required]
+        spoken_of += [("accept", criterion.columns) for criterion in self.accept]
+        for what, names in spoken_of:
+            for name in names:
+                if name not in modelled:
+                    hint = did_you_mean(name, tuple(modelled))
+                    raise SchemaError(f"{what}: the model has no column {name!r}{hint}")
+        for name in (criterion.mean for criterion in self.accept if criterion.mean is not None):
+            axis = modelled[name].axis
+            if axis is None or axis.sort != "number":
+                raise SchemaError(f"accept: mean = {name!r} is no column of numbers")
         sets = [frozenset(one.table) for one in self.required]
         if twice := [one.table for one, own in zip(self.required, sets, strict=True) if sets.count(own) > 1]:
             raise SchemaError(f"require: the table {' × '.join(twice[0])} is there twice")

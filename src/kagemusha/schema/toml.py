@@ -19,6 +19,7 @@ from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.schema.constraints import Constraint, read_list
 
 VERSION = 1
+DEMANDS = ("require", "accept")
 
 
 def constraints_of(tables: Any, folder: Path | None = None) -> list[Constraint]:
@@ -69,8 +70,7 @@ def digest_of(document: Mapping[str, Any]) -> str:
 
 def check_entries(document: Mapping[str, Any]) -> None:
     """A `SchemaError` for an entry that the schema of one table does not have."""
-    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "require", "accept")
-    known += ("deployment",)
+    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", *DEMANDS, "deployment")
     if "tables" in document:
         raise SchemaError(
             "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "

@@ -1,9 +1,10 @@
 """Tables that must be right: measured before anything else, handed to the method, and kept by its doubles.
 
-A share of the budget, declared in the schema, buys the counts of each such table directly. The method gets them as what
-is known already (`Curator.required`). Whatever it makes of them beside its other answers, at the end its model is moved,
-by proportional fitting, until its own tables are the possible ones next to those that were measured: of all models with
-these tables the one nearest to the method's (in Kullback-Leibler divergence). All of that is post-processing.
+A share of the budget, declared in the schema, buys the counts of each such table directly. The method gets them as
+what is known already (`Curator.required`). Whatever it makes of them beside its other answers, at the end its model is
+moved, by proportional fitting, until its own tables are the possible ones next to those that were measured: of all
+models with these tables the one nearest to the method's (in Kullback-Leibler divergence). All of that is
+post-processing.
 """
 
 from __future__ import annotations
