@@ -11,7 +11,6 @@ import re
 import secrets
 import stat
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -254,11 +253,3 @@ def is_images(path: Path) -> bool:
 def holds_pictures(table: Any) -> bool:
     """Whether something that may be a path is one of pictures."""
     return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
-
-
-def has_entry(path: str | PathLike[str], name: str) -> bool:
-    """Whether a TOML file has an entry of that name at its top; what cannot be read is said where it is read."""
-    try:
-        return name in tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False

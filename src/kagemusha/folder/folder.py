@@ -73,7 +73,8 @@ class Place:
             drawn = stream(model, rows, progress=part(progress, 0.0, 0.9))
             write_tables(drawn, fresh / name, safe=safe, marked=model.schema.encoding is not None)
             progress("writing", 0.9)
-            others = {**table_files(model, safe=safe), **(extra or {})}
+            tables = table_files(model, safe=safe) if model.schema.demands else {}
+            others = {**tables, **(extra or {})}
             for other, content in others.items():
                 (fresh / other).parent.mkdir(exist_ok=True)
                 (fresh / other).write_bytes(content)

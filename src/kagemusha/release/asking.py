@@ -49,18 +49,17 @@ def ask(source: Source, query: Query[Released], budget: Budget, **how: Any) -> A
     def answer(curator: Curator) -> Released:
         return curator.answer([query], curator.remaining, mechanism="laplace" if pure else "gaussian")[0]
 
-    # fits under the cap of every other release
-    return settled(source, query.what, answer, budget, Accounting.PURE if pure else Accounting.GDP, **how)
+    return settled(source, query.what, answer, budget, **how)
 
 
 def choose(source: Source, query: Choice[Any], budget: Budget, **how: Any) -> Answered[int]:
-    """The position of a candidate with a high score, by the exponential mechanism at the whole of a budget."""
+    """The position of a candidate with a high score, by the exponential mechanism at the whole of ε; δ is not used."""
 
     def chosen(curator: Curator) -> int:
         return curator.choose(query, curator.remaining)
 
     words = f"{query.what}: {', '.join(' '.join(option) for option in query.options)}"
-    return settled(source, words, chosen, budget, Accounting.PURE if budget.delta == 0 else Accounting.ZCDP, **how)
+    return settled(source, words, chosen, replace(budget, delta=0.0), **how)
 
 
 def settled(
@@ -68,7 +67,6 @@ def settled(
     question: str,
     read: Callable[[Curator], Released],
     budget: Budget,
-    accounting: Accounting,
     *,
     declared: Schema | None = None,
     ledger: Ledger | str | Path | None = None,
@@ -88,6 +86,8 @@ def settled(
     if not budget.is_finite:
         raise UsageError("epsilon must be finite for a question with noise")
     budget = replace(budget, rows=schema.unit.max_rows)
+    # Gaussian DP fits under the cap of every other release
+    accounting = Accounting.PURE if budget.delta == 0 else Accounting.GDP
     require_readable(source)
     asked = {"schema": schema.digest(), "question": question}
     spent = budget

@@ -83,7 +83,7 @@ class Schema:
             demands.check({column.name: column for column in self.modelled})
 
     def _repr_html_(self) -> str:
-        return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.in_words}" for c in self.columns})
+        return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.described()}" for c in self.columns})
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:

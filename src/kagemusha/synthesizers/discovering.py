@@ -48,7 +48,8 @@ def most_categories(schema: Schema, synthesizer: Synthesizer, budget: Budget) ->
         try:
             domain = largest_domain(schema, most)
             synthesizer.plan(domain, budget)
-            require_room(synthesizer, schema, domain)
+            if schema.demands:
+                require_room(synthesizer, schema, domain)
             return most
         except ModelTooLarge:
             if most <= FEWEST_CATEGORIES:

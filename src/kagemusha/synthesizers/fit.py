@@ -106,7 +106,7 @@ class Planned:
             fitted = synthesizer.build(given, progress=progress)
             own = [m for m in fitted.measurements if not any(m is table for table in tables)]
             generator = with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator
-            generator = required.kept(generator, tables, own)
+            generator = required.kept(generator, tables, own) if tables else generator
             answers = acceptance.tested(curator, generator, mechanism) if source.schema.demands.accept else {}
         # a guess may rest on rows, and no release may
         released = source.schema.with_constraints(*(rule for rule in source.schema.constraints if not rule.guess))
@@ -196,7 +196,8 @@ def plan(
     else:
         if declared.constraints:
             require_consistent(declared)  # rules that nobody can obey are refused before anything is read
-        required.require_room(synthesizer, declared, opened.domain)
+        if declared.demands:
+            required.require_room(synthesizer, declared, opened.domain)
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         schedule = synthesizer.schedule_for(declared, budget)
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}

@@ -31,13 +31,10 @@ from kagemusha.synthesizers.kage.beliefs import (
 from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose, topped_up
 from kagemusha.synthesizers.kage.columns import columns_of, measure_columns
 from kagemusha.synthesizers.kage.constants import (
-    LIMITS,
+    LADDER,
     MARGIN,
-    OUTSIDE,
-    PRECISE,
-    SKETCH,
-    TRIPLE_SCORES,
-    TRUST,
+    PASSES,
+    TRIPLES,
     TYPICAL,
 )
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
@@ -92,6 +89,11 @@ class Run:
         return interactions_of(self.curator.domain, self.curator.required)
 
     @property
+    def limits(self) -> list[int]:
+        """Cells that the model may have, smallest first."""
+        return [int(part * self.max_cells) for part in LADDER]
+
+    @property
     def pairs(self) -> int:
         """How many there are."""
         return 0 if self.look is None else len(self.look.pairs)
@@ -106,7 +108,7 @@ class Run:
             known = Measurements.of_columns(self.curator.domain, columns)
             self.first, self.known = cost, replace(known, kept=[m.clique for m in self.curator.required])
 
-    def look_at_pairs(self, pairs: list[Clique], shares: Shares, *, target: str | None) -> None:
+    def look_at_pairs(self, pairs: list[Clique], shares: Shares) -> None:
         """How far every pair is from independence."""
         sizes = self.curator.domain.sizes
         typical = shares.rest * self.curator.total / min(len(pairs), TYPICAL * len(sizes))
@@ -119,7 +121,7 @@ class Run:
             most=max(1, self.max_cells // (2 * sum(sizes))),
             spent=self.first,
             cost=shares.scores * self.curator.total,
-            target=target,
+            importance=np.array([self.importance(pair) for pair in pairs]),
         )
 
     def look_at_triples(self, choice: Choice) -> bool:
@@ -132,7 +134,7 @@ class Run:
         tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells), self.known.kept)
         fitting = sum(tree.add(self.beliefs.cliques[i]) for i in choice.taken)
         expected = float(choice.expected.mean())
-        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= PRECISE * self.known.columns.total:
+        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= TRIPLES * self.known.columns.total:
             return False
         found = look_at_triples(
             self.curator,
@@ -140,7 +142,7 @@ class Run:
             self.model.field,
             self.beliefs,
             spent=self.first + self.had.get(ALL_COLUMNS, 0.0),
-            cost=TRIPLE_SCORES * self.curator.total,
+            cost=TRIPLES * self.curator.total,
         )
         if found is None:
             return False
@@ -150,8 +152,11 @@ class Run:
         self.triple = expected / max(distance, expected) * self.pairs / math.comb(len(self.known.domain), 3)
         return True
 
-    def allocate(self, importance: Importance | None = None, *, trust: float = TRUST) -> Choice:
-        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing."""
+    def allocate(self, importance: Importance | None = None, *, paths: bool = False) -> Choice:
+        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing.
+
+        With `paths` for now only what no path of strong pairs says: there will be a model to ask.
+        """
         if self.look is None or self.beliefs is None:
             return Choice((), (), 1.0, 0.0, np.zeros(0))
         seen, count = self.beliefs, len(self.look.pairs)
@@ -181,10 +186,10 @@ class Run:
         return choose(
             candidates,
             lambda limit: GrowingTree(self.known.coarse, min(limit, room), self.known.kept).add,
-            [limit for limit in LIMITS if self.choice is None or limit >= self.choice.cells],
-            trust=trust,
+            [limit for limit in self.limits if self.choice is None or limit >= self.choice.cells],
+            paths=paths,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
-            outside=OUTSIDE if self.model is not None and len(seen.queries) == count else 0.0,
+            outside=self.model is not None and len(seen.queries) == count,
             start=list(self.measured),
         )
 
@@ -209,13 +214,13 @@ class Run:
     def fit_model(self, *, last: bool = True) -> None:
         """A model of all that was measured; before the last one it only has to say what it does not know."""
         known = replace(self.known, interactions=[*self.given, *self.measured.values()], outside=())
-        cells = max(self.choice.cells, LIMITS[0]) if self.choice is not None else LIMITS[0]
+        cells = max(self.choice.cells if self.choice is not None else 0, self.limits[0])
         self.known, self.model = grown(
             known,
             max_cells=known.room(cells, self.max_cells),
             importance=self.importance,
             start=self.model.theta if self.model is not None else None,
-            steps=None if last else SKETCH,
+            steps=None if last else PASSES[0],
         )
 
     def generator(self) -> MarkovGenerator:
