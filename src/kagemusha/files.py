@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -253,3 +254,13 @@ def is_images(path: Path) -> bool:
 def holds_pictures(table: Any) -> bool:
     """Whether something that may be a path is one of pictures."""
     return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
+
+
+def declares_several(path: str | PathLike[str]) -> bool:
+    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    unit = document.get("unit")
+    return "tables" in document or (isinstance(unit, dict) and "persons" in unit)

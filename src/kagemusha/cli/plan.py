@@ -59,6 +59,7 @@ def plan(
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
     from kagemusha.certificate.page import in_words
+    from kagemusha.files import declares_several
     from kagemusha.planning.demanded import in_words as in_words_of
     from kagemusha.planning.demanded import with_demands
     from kagemusha.planning.forecast import closed, forecast
@@ -66,7 +67,6 @@ def plan(
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
-    from kagemusha.schema.declared import declares_several
     from kagemusha.synthesizers.registry import create
     from kagemusha.synthesizers.required import require_room
     from kagemusha.synthesizers.suited import suited

@@ -73,7 +73,7 @@ class Place:
             drawn = stream(model, rows, progress=part(progress, 0.0, 0.9))
             write_tables(drawn, fresh / name, safe=safe, marked=model.schema.encoding is not None)
             progress("writing", 0.9)
-            tables = table_files(model, safe=safe) if model.schema.demands else {}
+            tables = table_files(model, safe=safe) if model.schema.demands.required else {}
             others = {**tables, **(extra or {})}
             for other, content in others.items():
                 (fresh / other).parent.mkdir(exist_ok=True)
@@ -243,7 +243,7 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     if not folder.exists():
         return
     if not replace:
-        raise UsageError(f"{folder} already exists; choose another folder, or replace it with --force (replace=True)")
+        raise UsageError(f"{folder} already exists; choose another folder, or replace it with replace=True (--force)")
     held = Inventory.of(folder) if folder.is_dir() else Inventory(folder, frozenset(), {folder.name: ""})
     strangers = sorted(held.strange) or sorted(held.files if CERTIFICATE not in held.files else ())
     if strangers:

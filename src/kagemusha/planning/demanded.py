@@ -13,14 +13,14 @@ from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.query_kinds import COUNTS, record_sensitivity
 from kagemusha.queries.acceptance import MeanWithin, TablesWithin, Tested
 from kagemusha.schema import Schema
-from kagemusha.schema.demands import Criterion
+from kagemusha.schema.demands import NOTHING, Criterion
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 
 def with_demands(cost: Plan, schema: Schema) -> Plan:
     """The method's own plan with what is demanded before and after it."""
     demands = schema.demands
-    if not demands:
+    if not (demands.required or demands.accept):
         return cost
     first = [
         (f"required counts of {' × '.join(one.table)}", share)
@@ -37,7 +37,7 @@ def in_words(schema: Schema, synthesizer: Synthesizer, budget: Budget, rows: int
     """A sentence for each demand: how near its answer will be, in 95 of 100 cases."""
     accountant = ACCOUNTANTS[synthesizer.accounting]
     pure = accountant.pure
-    total = Filter(budget, synthesizer.accounting).total if schema.demands else 0.0
+    total = Filter(budget, synthesizer.accounting).total if schema.demands != NOTHING else 0.0
     moves, reach = budget.unit.sensitivity(COUNTS), LAPLACE_95 if pure else GAUSSIAN_95
     found = []
     for one, share in zip(schema.demands.required, schema.demands.shares, strict=True):

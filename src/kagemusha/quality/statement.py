@@ -153,7 +153,7 @@ def page(
     rendered: str = template("quality", "quality.html").render(
         required=[
             (one.file_name(i), " × ".join(one.clique), math.ceil(one.reach))
-            for i, one in enumerate(published_tables(model) if model.schema.demands else (), 1)
+            for i, one in enumerate(published_tables(model) if model.schema.demands.required else (), 1)
         ],
         _=say,
         language=language,

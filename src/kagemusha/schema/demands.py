@@ -152,9 +152,6 @@ class Demands:
         scale = min(1.0, MOST_REQUIRED / max(sum(wanted), 1e-12))
         return [scale * share for share in wanted]
 
-    def __bool__(self) -> bool:
-        return bool(self.required or self.accept)
-
 
 NOTHING = Demands()
 

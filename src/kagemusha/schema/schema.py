@@ -41,6 +41,7 @@ class Schema:
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
+    frame: str | None = None
     demands: Demands = NOTHING
     """Tables that must be right, and criteria of acceptance."""
     rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
@@ -53,14 +54,15 @@ class Schema:
         target: str | None = None,
         weight: Weight | str | None = None,
         encoding: str | None = None,
+        frame: str | None = None,
         demands: Demands = NOTHING,
     ) -> None:
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
         own = {"columns": tuple(columns), "unit": unit, "target": target, "demands": demands, "constraints": rules}
-        for field, value in own.items():
-            object.__setattr__(self, field, value)
-        object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
-        object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
+        own["encoding"] = None if encoding is None else known_encoding(encoding)
+        own["frame"] = None if frame is None else toml.known_frame(frame)
+        own["weight"] = Weight(weight) if isinstance(weight, str) else weight
+        vars(self).update(own)  # frozen for everybody else
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
         if len(self._by_name) != len(self.columns):
@@ -79,7 +81,7 @@ class Schema:
             raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
         if self.weight is not None:
             self.weight.check(self._by_name, {column.name for column in self.modelled})
-        if demands:
+        if demands is not NOTHING:
             demands.check({column.name: column for column in self.modelled})
 
     def _repr_html_(self) -> str:
@@ -169,7 +171,7 @@ class Schema:
         for fact in self.open_facts():
             raise UndeclaredDomain(
                 f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema from public "
-                "knowledge, or give private discovery a share of the budget (discover=0.05, or --discover 0.05)."
+                "knowledge, or give private discovery a share of the budget, discover=0.05 (--discover)."
             )
         return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
 
@@ -229,21 +231,19 @@ class Schema:
         """The same columns with another weight, or with none."""
         return replace(self, weight=weight)  # type: ignore[arg-type]
 
+    @property
+    def _heads(self) -> Mapping[str, str]:
+        return toml.heads(target=self.target, encoding=self.encoding, frame=self.frame)
+
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
-        columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
+        fields = ({"name": c.name, **column_to_fields(c)} for c in self.columns)
         unit = {"unit": self.unit.to_fields()} if self.unit else {}
         rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
         weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
-        return {
-            "version": VERSION,
-            **{k: v for k, v in (("target", self.target), ("encoding", self.encoding)) if v is not None},
-            **unit,
-            **weight,
-            **rules,
-            **self.demands.to_fields(),
-            "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns],
-        }
+        shown_columns = [{k: jsonable(v) for k, v in c.items()} for c in fields]
+        demands = {} if self.demands is NOTHING else self.demands.to_fields()
+        return {"version": VERSION, **self._heads, **unit, **weight, **rules, **demands, "columns": shown_columns}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -258,7 +258,9 @@ class Schema:
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"), Demands.of(document))
+        heads = (document.get("encoding"), document.get("frame"))
+        demands = Demands.of(document) if {*toml.DEMANDS} & {*document} else NOTHING
+        return cls(columns, unit, rules, target_of(document), weight, *heads, demands)
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -279,17 +281,15 @@ class Schema:
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
         columns = [(c.name, column_to_fields(c)) for c in self.columns]
-        rules = [r.to_fields() for r in self.constraints]
+        rules, demands = [r.to_fields() for r in self.constraints], self.demands.to_fields()
         weight = {} if self.weight is None else self.weight.to_fields()
-        demands = self.demands.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight, self.encoding, demands)
+        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self._heads, weight, demands)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema file; every error names the file."""
-        text = toml.text_of(Path(path))
         try:
-            return cls.loads(text, folder=Path(path).absolute().parent)
+            return cls.loads(toml.text_of(Path(path)), folder=Path(path).absolute().parent)
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 

@@ -48,7 +48,7 @@ def most_categories(schema: Schema, synthesizer: Synthesizer, budget: Budget) ->
         try:
             domain = largest_domain(schema, most)
             synthesizer.plan(domain, budget)
-            if schema.demands:
+            if schema.demands.required:
                 require_room(synthesizer, schema, domain)
             return most
         except ModelTooLarge:

@@ -29,7 +29,7 @@ from kagemusha.queries.query import Strays
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.discovery import Finder, close_schema, require_readable_open
 from kagemusha.release.release import Release
-from kagemusha.release.share import Share
+from kagemusha.release.share import WHOLE, Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema import Fact, Schema, of_strays, stray_columns
@@ -101,8 +101,9 @@ class Planned:
                 curator.unprotected(f"the schema rests on facts taken from the data: {facts}")
             mechanism = "laplace" if ACCOUNTANTS[accounting].pure else "gaussian"
             tables = required.measured(curator, mechanism) if source.schema.demands.required else []
-            tested = Share(kept_back=source.schema.demands.tested * curator.total)
-            given = Curator(source, release, share=tested, required=tables) if source.schema.demands else curator
+            demands = source.schema.demands
+            share = Share(kept_back=demands.tested * curator.total) if demands.accept else WHOLE
+            given = Curator(source, release, share=share, required=tables) if tables or demands.accept else curator
             fitted = synthesizer.build(given, progress=progress)
             own = [m for m in fitted.measurements if not any(m is table for table in tables)]
             generator = with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator
@@ -188,7 +189,9 @@ def plan(
     if synthesizer.private and not budget.is_finite:
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
     derived = require_confirmed(declared, allowed=allow_derived or not synthesizer.private)
-    discovery = discovery_of(declared, discover, budget, synthesizer.accounting)
+    discovery: dict[str, Any] = {}
+    if discover is not None or declared.open_facts():
+        discovery = discovery_of(declared, discover, budget, synthesizer.accounting)
     schedule: Sequence[Event] = ()
     most = 0
     if isinstance(opened, OpenTable):
@@ -196,7 +199,7 @@ def plan(
     else:
         if declared.constraints:
             require_consistent(declared)  # rules that nobody can obey are refused before anything is read
-        if declared.demands:
+        if declared.demands.required:
             required.require_room(synthesizer, declared, opened.domain)
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         schedule = synthesizer.schedule_for(declared, budget)

@@ -86,7 +86,8 @@ class Run:
     @cached_property
     def given(self) -> Sequence[NoisyInteraction]:
         """What tables that must be right say of pairs; paid for before."""
-        return interactions_of(self.curator.domain, self.curator.required)
+        required = self.curator.required
+        return interactions_of(self.curator.domain, required) if required else ()
 
     @property
     def limits(self) -> list[int]:
@@ -101,7 +102,8 @@ class Run:
     def measure_columns(self, cost: float) -> None:
         """Every column, for the first time or once more."""
         self.marginals += measure_columns(self.curator, cost)
-        columns = columns_of(self.curator, [*self.marginals, *columns_in(self.curator.required)])
+        given = columns_in(self.curator.required) if self.curator.required else ()
+        columns = columns_of(self.curator, [*self.marginals, *given])
         if self.first:
             self.known = replace(self.known, columns=columns)
         else:
