@@ -129,10 +129,8 @@ class Curator:
         keep: int = KEPT_CELLS,
         observer: Observer = NOBODY,
         share: Share = WHOLE,
-        required: Sequence[NoisyMarginal] = (),
     ) -> None:
-        self._source, self._release, self._share = source, release, share
-        self.required = tuple(required)  # tables that must be right: released already, and nobody asks for them again
+        self._source, self._release, self._share, self.required = source, release, share, share.required
         self._kept = KeptTables[IntArray](keep)
         self._observer = observer
         self.total = (release.remaining if release.events else release.filter.total) - share.kept_back

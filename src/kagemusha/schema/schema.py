@@ -242,8 +242,8 @@ class Schema:
         rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
         weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
         shown_columns = [{k: jsonable(v) for k, v in c.items()} for c in fields]
-        demands = {} if self.demands is NOTHING else self.demands.to_fields()
-        return {"version": VERSION, **self._heads, **unit, **weight, **rules, **demands, "columns": shown_columns}
+        heads = {"version": VERSION, **self._heads, **({} if self.demands is NOTHING else self.demands.to_fields())}
+        return {**heads, **unit, **weight, **rules, "columns": shown_columns}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -281,9 +281,10 @@ class Schema:
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
         columns = [(c.name, column_to_fields(c)) for c in self.columns]
-        rules, demands = [r.to_fields() for r in self.constraints], self.demands.to_fields()
-        weight = {} if self.weight is None else self.weight.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self._heads, weight, demands)
+        said = self.to_json()
+        demands = {entry: said[entry] for entry in toml.DEMANDS if entry in said}
+        parts = (said.get("unit", {}), said.get("constraints", []), self._heads, said.get("weight", {}), demands)
+        return toml.write(columns, VERSION, *parts)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:

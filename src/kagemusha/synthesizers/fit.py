@@ -29,7 +29,7 @@ from kagemusha.queries.query import Strays
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.discovery import Finder, close_schema, require_readable_open
 from kagemusha.release.release import Release
-from kagemusha.release.share import WHOLE, Share
+from kagemusha.release.share import Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema import Fact, Schema, of_strays, stray_columns
@@ -102,8 +102,8 @@ class Planned:
             mechanism = "laplace" if ACCOUNTANTS[accounting].pure else "gaussian"
             tables = required.measured(curator, mechanism) if source.schema.demands.required else []
             demands = source.schema.demands
-            share = Share(kept_back=demands.tested * curator.total) if demands.accept else WHOLE
-            given = Curator(source, release, share=share, required=tables) if tables or demands.accept else curator
+            kept_back = demands.tested * curator.total if demands.accept else 0.0
+            given = Curator(source, release, share=Share(kept_back=kept_back, required=tuple(tables)))
             fitted = synthesizer.build(given, progress=progress)
             own = [m for m in fitted.measurements if not any(m is table for table in tables)]
             generator = with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator
