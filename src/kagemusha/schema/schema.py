@@ -43,7 +43,6 @@ class Schema:
     encoding: str | None = None
     frame: str | None = None
     demands: Demands = NOTHING
-    """Tables that must be right, and criteria of acceptance."""
     rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
 
     def __init__(
