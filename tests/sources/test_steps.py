@@ -16,7 +16,9 @@ from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.schema import Category, Integer, Schema, Surrogate
 from kagemusha.schema.related import PARTS, Related, Table
 from kagemusha.sources import steps
+from kagemusha.sources.linked import ReadTable
 from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
 
 Family = tuple[str, tuple[tuple[int, str, int], ...]]
 """A person's letter; the day, the letter and the number of labs of each visit."""
@@ -232,3 +234,21 @@ def test_a_person_of_a_long_table_moves_no_more() -> None:
                 before, after = (s.count([clique])[0].counts for s in (without[view], source.source(view)))
                 assert (after >= before).all()
                 assert (after - before).sum() <= rows
+
+
+def test_a_person_of_very_many_rows_counts_nothing_rather_than_too_much() -> None:
+    """Of rows whose numbers multiply to just above 2⁶⁴, each once counted as if they were alone."""
+    many, path = (105_893, 10_529, 120_811, 136_949), "abcd"
+    tables = [Table("persons", Schema([Surrogate("p"), Category("x", categories=("u", "v"))]), "p")]
+    read = {"persons": ReadTable([np.zeros(1, np.int8)], ["0"], None, None)}
+    key, parent = "p", tables[0]
+    for name, rows in zip(path, many, strict=True):
+        own = None if name == path[-1] else f"{name} id"
+        columns = [Surrogate(key), *([] if own is None else [Surrogate(own)]), Category("x", categories=("u", "v"))]
+        tables.append(Table(name, Schema(columns), key, parent.name, own))
+        ids = None if own is None else [str(row) for row in range(rows)]
+        read[name] = ReadTable([np.zeros(rows, np.int8)], ["0"] * rows, ids, None)
+        key, parent = own or key, tables[-1]
+    schema = Related(tables)
+    (counted,) = RelatedSource(schema, read).source("d").count([()])
+    assert 0 <= counted.counts <= schema.rows["d"]
