@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,14 @@ def test_no_line_changes_how_another_is_read() -> None:
         assert b"".join(as_utf8([b"x\n" + odd + b"\ny\n"], name)).splitlines()[0] == b"x"
 
 
+def test_a_broken_character_takes_no_mark_along() -> None:
+    """In euc_jis_2004 and gb18030 it took the line feed: the next person's row was part of this one's."""
+    odd = [bytes(one) for size in (1, 2) for one in product(range(0x80, 0x100), *[range(0x30, 0x100)] * (size - 1))]
+    for name, mark in product(KNOWN, (b"\n", b"\r\n", b",", b";", b"\t", b'"')):
+        text = b"".join(as_utf8([b"".join(b"x" + one + mark + b"y" for one in odd)], name))
+        assert text.count(mark + b"y") == len(odd), (name, mark)
+
+
 @pytest.mark.parametrize(
     ("words", "encoding"),
     [
@@ -275,6 +284,29 @@ def test_a_workbook_that_is_no_workbook_is_refused_in_our_words(tmp_path: Path) 
         archive.writestr("CANARY.xml", "CANARY")
     with pytest.raises(DataError, match="damaged or is not of the format") as caught:
         open_source(tmp_path / "t.xlsx", declared())
+    assert "CANARY" not in str(caught.value)
+
+
+def test_a_cell_under_no_name_changes_nothing(tmp_path: Path) -> None:
+    """It made a column that the schema did not declare: one person's row ended the run."""
+    path = workbook(tmp_path)
+    plain = open_source(path, declared()).records()[0]
+    book = openpyxl.load_workbook(path)
+    book["people"].cell(row=3, column=9, value="a note")
+    book["people"].cell(row=len(PEOPLE) + 7, column=9, value="another")
+    book.save(path)
+    assert all((a == b).all() for a, b in zip(plain, open_source(path, declared()).records()[0], strict=True))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux alone")
+def test_a_cell_in_the_far_corner_of_a_sheet_is_an_error_in_our_words(tmp_path: Path) -> None:
+    """The library asks for half a terabyte and ends its process without an exception."""
+    path = workbook(tmp_path)
+    book = openpyxl.load_workbook(path)
+    book["people"].cell(row=1_048_576, column=16_384, value="CANARY")
+    book.save(path)
+    with pytest.raises(DataError, match="unpacks to more than 4 GB") as caught:
+        open_source(path, declared())
     assert "CANARY" not in str(caught.value)
 
 

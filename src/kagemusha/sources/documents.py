@@ -71,8 +71,8 @@ def open_document(path: Path, stamp: tuple[int, int]) -> DocumentFile:
     )
     if done.returncode:
         raise DataError(
-            f"{path}: the file is damaged, is not of the format its name says, or takes more than "
-            f"{_memory(path) >> 30} GB to unpack; save it as CSV or Parquet"
+            f"{path}: the file is damaged or is not of the format its name says, or it unpacks to more than "
+            f"{_memory(path) >> 30} GB; save it as CSV or Parquet"
         )
     table = pa.ipc.open_stream(done.stdout).read_all()
     names, labels = json.loads(table.schema.metadata[b"about"])

@@ -16,7 +16,7 @@ from kagemusha.columns.parse import TextReader
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import column_values, library_of, open_frame
 from kagemusha.errors import DataError, UsageError
-from kagemusha.files import scheme_of
+from kagemusha.files import TABLE_FILES, scheme_of
 from kagemusha.identity import Identity
 from kagemusha.schema import Column, Drop, Schema
 from kagemusha.schema.related import Related, Table
@@ -27,8 +27,6 @@ from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_duckdb, open_files
 from kagemusha.sources.linked import ReadTable, mixed, starts_of
 from kagemusha.sources.steps import RelatedSource
-
-SUFFIXES = (".csv", ".parquet", ".csv.gz", ".tsv")
 
 
 def open_related(where: Any, related: Related) -> RelatedSource:
@@ -83,7 +81,7 @@ def _place(where: Any, table: Table) -> Any:
     if scheme is not None:
         raise UsageError(f"related tables are read from frames, folders and duckdb:///… so far, not from {scheme}")
     folder = Path(where)
-    files = [folder / f"{table.name}{suffix}" for suffix in SUFFIXES]
+    files = [folder / f"{table.name}{suffix}" for suffix in TABLE_FILES]
     there = [file for file in files if file.is_file()]
     if len(there) != 1:
         what = "no file" if not there else "more than one file"
