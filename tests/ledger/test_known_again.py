@@ -160,7 +160,8 @@ def test_the_digest_stays_in_the_ledger(people: Path, run: Run) -> None:
     ("data", "where"),
     [
         ("people.csv", "."), ("parts/*.csv", "parts"), ("p*/2024/*.csv", "."), ("parts/**/*.csv", "parts"),
-        ("duckdb:///parts/p.db", "parts"), ("duckdb:///parts/p.db#main.t", "parts"), ("a name", "."), (None, "."), ("full", "full"), ("parts", "."),
+        ("duckdb:///parts/p.db", "parts"), ("duckdb:///parts/p.db#main.t", "parts"), ("a name", "."), (None, "."),
+        ("full", "full"), ("parts", "."),
     ],
 )  # fmt: skip
 def test_a_ledger_lies_beside_its_data(people: Path, monkeypatch: pytest.MonkeyPatch, data: str, where: str) -> None:

@@ -216,7 +216,7 @@ def test_names_of_persons_are_never_categories(name: str) -> None:
     assert propose(pd.DataFrame({name: [f"p{i % 30}" for i in range(300)], "x": range(300)}))[name].kind == "drop"
 
 
-def test_labels_of_a_study_are_facts_with_a_source(tmp_path: Path) -> None:
+def test_labels_of_a_study_are_drafted_in_their_order(tmp_path: Path) -> None:
     income = [-9.0 if i % 4 == 0 else 100.0 + 7 * i for i in range(200)]
     coded = pd.DataFrame({"answer": [1.0, 2.0, 2.0, np.nan] * 50, "income": income})
     labels = {"answer": {1: "never", 2: "often", 3: "always"}, "income": {-9: "refused"}}
@@ -226,9 +226,17 @@ def test_labels_of_a_study_are_facts_with_a_source(tmp_path: Path) -> None:
     answer = draft["answer"]
     assert isinstance(answer, Category)
     assert answer.categories == ("never", "often", "always")  # nobody answered "always"
-    assert "dictionary" in (answer.confirmed or "")
-    assert "categories" not in answer.derived
+    assert "categories" in answer.derived
     assert draft.axis("income").special == ("refused",)
+
+
+def test_labels_that_pandas_made_of_the_values_are_confirmed_by_nobody(tmp_path: Path) -> None:
+    """One person's answer was a public category, without a word."""
+    answers = pd.Categorical(["flu", "cold"] * 300 + ["CANARY"])
+    pd.DataFrame({"answer": answers, "sex": ["F", "M", "F"] * 200 + ["F"]}).to_stata(tmp_path / "s.dta")
+    draft = propose(tmp_path / "s.dta")
+    assert ("answer", "categories") in [(fact.column, fact.field) for fact in draft.derived_facts()]
+    assert draft["answer"].confirmed is None
 
 
 def test_doubles_are_written_as_they_are_read() -> None:

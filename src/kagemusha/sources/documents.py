@@ -1,8 +1,7 @@
 """Tables in files of other programs: spreadsheets (Excel, OpenDocument), Stata, SPSS and SAS.
 
 Each cell becomes a text by itself alone, as a CSV would hold it: whole in memory, for none of these formats can be read
-column by column. A value that the file's own dictionary gives a label is that label. The dictionary is a fact of the
-study, not of its participants.
+column by column. A value that the file's own dictionary gives a label is that label.
 
 A process of its own reads the file, within bounded memory: one cell in the far corner of a sheet makes the library ask
 for half a terabyte, and then it ends its process rather than say so.
@@ -15,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,12 +60,14 @@ def open_document(path: Path, stamp: tuple[int, int]) -> DocumentFile:
     """Read a file of another program."""
     import pyarrow as pa
 
-    need("python_calamine" if path.suffix.lower() in SHEETS else "pyreadstat", "files")
+    need("python_calamine", "files") if path.suffix.lower() in SHEETS else need("pyreadstat", "files")
+    paths = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
         [sys.executable, "-m", __spec__.name, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # what a library says of a damaged file may quote it
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": paths, "ARROW_DEFAULT_MEMORY_POOL": "system"},
         check=False,
     )
     if done.returncode:
@@ -92,7 +93,7 @@ def hand_over(path: Path) -> None:
     """Read a file of another program and write what it holds to the output stream, in Arrow's form."""
     import pyarrow as pa
 
-    with suppress(ImportError):  # a system that bounds no process
+    if sys.platform == "linux":  # other systems bound no process by its memory
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_memory(path), _memory(path)))
