@@ -4,10 +4,11 @@
 
 The oracle measures what kage may measure, with kage's noise, model and rows. But it is told what no release may say:
 how far each pair and triple is from independence and from its model, exactly and at no cost, so the whole budget goes
-into columns and interactions; and of nine ways to spend it (how far paths are trusted × how strongly cells are pulled
-towards independence) the one counts that came out best on the real table, over its seeds. It is NOT private. It is no
-proven bound: a family with other models or other queries may pass it. Kage is run in the same sitting, with the same
-schema, δ = 1e-9 and seeds. Finished tables are kept in benchmarks/results/oracle.csv; a page is made of them.
+into columns and interactions; and of nine ways to spend it (how much noise a measurement is thought to keep × how
+strongly cells are pulled towards independence) the one counts that came out best on the real table, over its seeds. It
+is NOT private. It is no proven bound: a family with other models or other queries may pass it. Kage is run in the same
+sitting, with the same schema, δ = 1e-9 and seeds. Finished tables are kept in benchmarks/results/oracle.csv; a page is
+made of them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.kage import interaction_fit
+from kagemusha.synthesizers.kage import interaction_fit, levels
 from kagemusha.synthesizers.kage.beliefs import PairLook
 from kagemusha.synthesizers.kage.constants import COLUMNS, INSTALMENTS, MANY
 from kagemusha.synthesizers.kage.kage import Kage
@@ -49,9 +50,9 @@ from tables import ZOO, Table
 RESULTS = Path(__file__).parents[1] / "results"
 LINES, PAGE = RESULTS / "oracle.csv", RESULTS / "oracle.md"
 FIELDS = (
-    "table", "half", "epsilon", "kage_one", "kage_two", "kage_three", "one", "two", "three", "trust", "prior", "cpu",
+    "table", "half", "epsilon", "kage_one", "kage_two", "kage_three", "one", "two", "three", "kept", "least", "cpu",
 )  # fmt: skip
-TRUSTS, PRIORS = (0.0, 0.5, 1.0), (0.3, 0.6, 1.2)
+KEPTS, LEASTS = (0.5, 0.75, 1.0), (0.05, 0.15, 0.5)
 ALMOST_NOTHING = 1e-9
 
 
@@ -109,8 +110,8 @@ class KnowingRun(Run):
 
     truth: Truth = field(kw_only=True)
 
-    def look_at_pairs(self, pairs: list[Clique], shares: Shares, *, target: str | None) -> None:
-        super().look_at_pairs(pairs, shares, target=target)
+    def look_at_pairs(self, pairs: list[Clique], shares: Shares) -> None:
+        super().look_at_pairs(pairs, shares)
         if self.look is not None:
             self.look = KnownLook(**vars(self.look), truth=self.truth, model_groups=self.known.groups)
 
@@ -120,7 +121,6 @@ class Oracle(Kage):
     """Kage, told every distance."""
 
     truth: Truth
-    trust: float
 
     def started(self, curator: Curator, *, progress: Progress = silent) -> Run:
         pairs = self._pairs(curator.domain)
@@ -128,7 +128,7 @@ class Oracle(Kage):
         run = KnowingRun(told, self.max_cells, self.importance, truth=self.truth)
         run.measure_columns(COLUMNS * curator.total)
         if pairs:
-            run.look_at_pairs(pairs, Shares(COLUMNS, 0.0), target=None)
+            run.look_at_pairs(pairs, Shares(COLUMNS, 0.0))
         return run
 
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
@@ -136,9 +136,9 @@ class Oracle(Kage):
         instalments = INSTALMENTS if run.pairs <= MANY else INSTALMENTS[-1:]
         for upto in instalments:
             last = upto == instalments[-1]
-            choice = run.allocate(trust=self.trust)
+            choice = run.allocate(paths=not last)
             if last and run.look_at_triples(choice):
-                choice = run.allocate(trust=self.trust)
+                choice = run.allocate()
             run.measure(choice, curator.remaining - (1 - upto) * left)
             run.fit_model(last=last)
         return replace(run.fitted(), scores=None)
@@ -157,13 +157,13 @@ def beside(table: Table, epsilon: float, seeds: int) -> dict[str, object]:
     begun = time.process_time()
     own = np.mean([found(Kage(), table, epsilon, seed) for seed in range(seeds)], axis=0)
     truth, ways = Truth(table.codes, table.sizes), {}
-    for trust, prior in product(TRUSTS, PRIORS):
-        with patch.object(interaction_fit, "PRIOR", prior):
-            oracle = Oracle(truth=truth, trust=trust)
-            ways[trust, prior] = np.mean([found(oracle, table, epsilon, seed) for seed in range(seeds)], axis=0)
-    (trust, prior), best = min(ways.items(), key=lambda way: float(way[1][1]))
+    for kept, least in product(KEPTS, LEASTS):
+        with patch.object(interaction_fit, "LEAST", least), patch.object(levels, "KEPT", kept):
+            oracle = Oracle(truth=truth)
+            ways[kept, least] = np.mean([found(oracle, table, epsilon, seed) for seed in range(seeds)], axis=0)
+    (kept, least), best = min(ways.items(), key=lambda way: float(way[1][1]))
     figures = dict(zip(FIELDS[3:9], [f"{x:.6f}" for x in (*own, *best)], strict=True))
-    return {**figures, "trust": trust, "prior": prior, "cpu": f"{time.process_time() - begun:.0f}"}
+    return {**figures, "kept": kept, "least": least, "cpu": f"{time.process_time() - begun:.0f}"}
 
 
 def page(lines: Sequence[Mapping[str, str]], seeds: int) -> str:

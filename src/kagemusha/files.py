@@ -11,7 +11,6 @@ import re
 import secrets
 import stat
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -263,11 +262,3 @@ TABLE_FILES = (".csv", ".parquet", ".csv.gz", ".tsv")
 def holds_tables(folder: Path) -> bool:
     """Whether a path is a folder of tables."""
     return folder.is_dir() and any(file.name.lower().endswith(TABLE_FILES) for file in folder.iterdir())
-
-
-def has_entry(path: str | PathLike[str], name: str) -> bool:
-    """Whether a TOML file has an entry of that name at its top; what cannot be read is said where it is read."""
-    try:
-        return name in tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False

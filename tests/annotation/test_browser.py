@@ -203,7 +203,7 @@ def test_two_people_disagree_and_somebody_settles_it(tmp_path: Path, browser: An
             assert "Ada: no · Bob: yes" in ada.inner_text("section.conflict")
             ada.locator("section.conflict").first.get_by_role("button", name="yes").click()
             playwright.expect(ada.locator("section.conflict")).to_have_count(1)
-            playwright.expect(ada.locator("main")).to_contain_text("1 record waits")
+            playwright.expect(ada.locator("main")).to_contain_text("One record waits")
         finally:
             server.should_exit = True
             thread.join(20)

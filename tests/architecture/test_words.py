@@ -10,7 +10,7 @@ import pytest
 import kagemusha
 
 SOURCE = Path(kagemusha.__file__).parent
-FILES = sorted(f for kind in ("*.py", "*.html") for f in SOURCE.rglob(kind))
+FILES = sorted(f for kind in ("*.py", "*.html", "*.js") for f in SOURCE.rglob(kind))
 
 WORDS = {
     r"told": "say whose fields, which summary, known or distinguished",

@@ -100,11 +100,28 @@ def test_both_pages_show_the_same_numbers(folder: Path) -> None:
 def test_verify_makes_the_page_and_knows_it_again(run: Run, folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "certificate.ja.html"
     ask = ("verify", folder, "--language", "ja", "--page", page)
-    assert "was made from the certificate" in run(*ask).stdout
+    assert "was made from what was verified" in run(*ask).stdout
     assert page.read_text(encoding="utf-8") == translated(certificate(folder), "ja")
-    assert "says what the certificate says" in run(*ask).stdout
+    assert "says what the release says" in run(*ask).stdout
     page.write_text(page.read_text(encoding="utf-8").replace("ε = 1", "ε = 0.1"), encoding="utf-8")
-    assert "is not the certificate's page" in run(*ask, code=8).stdout
+    assert "is not the page of this release" in run(*ask, code=8).stdout
+
+
+def test_the_quality_page_is_made_again_in_each_language(run: Run, folder: Path, tmp_path: Path) -> None:
+    """In English it is that of the release, to the byte, so whoever verifies can compare; in Japanese all is said."""
+    assert "says what" in run("verify", folder, "--quality-page", folder / "quality.html").stdout
+    page = tmp_path / "quality.ja.html"
+    ask = ("verify", folder, "--language", "ja", "--quality-page", page)
+    assert "was made from what was verified" in run(*ask).stdout
+    english, japanese = (path.read_text(encoding="utf-8") for path in (folder / "quality.html", page))
+    assert '<html lang="ja">' in japanese
+    numbers = [re.findall(r"<td class=\"number\"[^>]*>([\d.]+)</td>", text) for text in (english, japanese)]
+    assert numbers[0] == numbers[1]
+    assert len(numbers[0]) == 2
+    seen = re.sub(r"<style>.*?</style>|<[^>]*>|<code>.*?</code>", " ", japanese.split("<body>")[1], flags=re.S)
+    assert not re.search(r"[A-Za-z]{3,} [a-z]{2,} [a-z]{2,}", seen), "an English sentence was left"
+    page.write_text(japanese.replace("100", "10"), encoding="utf-8")
+    assert "is not the page of this release" in run(*ask, code=8).stdout
 
 
 def test_no_page_is_made_of_what_does_not_hold(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -167,14 +167,14 @@ def test_who_leaves_a_column_open_does_not_vouch_for_its_special_values(tmp_path
 
 def test_columns_in_words():
     redrawn = Category("x", categories=("a", "b"))
-    assert redrawn.in_words == "It is one of: a, b."
-    assert Category("x", categories=("A10", "A11", "B20"), levels=(1, 2)).in_words == (
+    assert redrawn.described() == "It is one of: a, b."
+    assert Category("x", categories=("A10", "A11", "B20"), levels=(1, 2)).described() == (
         "It is one of: A10, A11, B20, grouped by their first 1 and 2 characters."
     )
-    assert Integer("x", lower=0, upper=9, special=(99,), missing=True).in_words == (
+    assert Integer("x", lower=0, upper=9, special=(99,), missing=True).described() == (
         "It is a whole number from 0 to 9, in 10 steps; 99 stand for something else; values may be missing."
     )
-    assert Real("x", values=(1.5, 2)).in_words == "It is one of the numbers 1.5, 2."
+    assert Real("x", values=(1.5, 2)).described() == "It is one of the numbers 1.5, 2."
 
 
 def conversed(path, *answers: str) -> str:
@@ -198,7 +198,7 @@ def test_single_values_scales_and_bins_can_be_said(tmp_path):
     x = Schema.load(path)["x"]
     assert (x.lower, x.upper, x.bins, x.scale, x.derived) == (0.5, 900.0, 12, "log", ())
     assert x.confirmed.endswith("from a code list or standard")
-    assert x.in_words == "It is a number from 0.5 to 900.0, in 12 steps that grow with the numbers."
+    assert x.described() == "It is a number from 0.5 to 900.0, in 12 steps that grow with the numbers."
 
 
 def test_another_kind_can_be_said(tmp_path):
@@ -272,3 +272,20 @@ def test_a_file_that_cannot_be_changed_in_place_is_kept_in_a_copy(tmp_path, monk
     assert "our own remark" in (tmp_path / "s.toml.before-edit").read_text()
     NUMBER.save(path)
     assert "written anew" not in conversed(path, "y", "1")
+
+
+def test_the_conversation_is_in_the_readers_language(draft):
+    """Asked for, or that of the terminal; answers may be given by key or by word, and names stay as they are."""
+    asked = CliRunner().invoke(app, ["--language", "ja", "schema", "edit", str(draft)], input="伊藤\n中断\n")
+    assert asked.exit_code == 0, asked.output
+    assert "これで正しいですか" in asked.output
+    assert "データから読み取ったもの" in asked.output
+    # why a column was left out is in the file, in its own words
+    spoken = re.sub(r"\[[^\]]*\]|\S*v\.toml|kagemusha schema check|含めません:[^。]*。", " ", asked.output)
+    assert not re.search(r"[A-Za-z]{3,} [a-z]{2,} [a-z]{2,}", spoken), "an English sentence was left"
+    terminal = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="伊藤\nq\n", env={"LANG": "ja_JP.UTF-8"})
+    assert "これで正しいですか" in terminal.output
+    english = CliRunner().invoke(app, ["schema", "edit", str(draft)], input="Ito\nq\n", env={"LANG": "de_DE.UTF-8"})
+    assert "Is it so" in english.output
+    refused = CliRunner().invoke(app, ["--language", "xx", "schema", "check", str(draft)])
+    assert "--language must be one of en, ja" in str(refused.exception)

@@ -248,8 +248,8 @@ def test_stand_ins_are_closed(column: Modelled) -> None:
 
 @pytest.mark.parametrize("column", [*DECLARED, Drop("x"), Surrogate("x")], ids=repr)
 def test_it_is_said_in_words(column: Any) -> None:
-    assert column.in_words.startswith("It is ")
-    assert column.in_words.endswith(".")
+    assert column.described().startswith("It is ")
+    assert column.described().endswith(".")
 
 
 @pytest.mark.parametrize("column", DECLARED, ids=repr)

@@ -56,7 +56,7 @@ def test_chances_are_those_of_all_rows_written_down(names: tuple[str, ...], seed
 def test_expected_cells_and_log_z_are_those_of_all_rows_written_down() -> None:
     model, known = field(5), {"b": 1, "e": 0}
     plan = ConditionalField(model, known)
-    log_z, found = plan.expected(np.stack([line(known)] * 3))
+    log_z, found = plan.expected(plan.lines(np.stack([line(known)] * 3)))
     whole = joint(model, known)
     for part, table in zip(plan.parts, found, strict=True):
         names = (*part.known, *part.free)

@@ -122,6 +122,12 @@ def test_the_release_holds(place: Path) -> None:
         assert f"{view}: numbers inside the model" in named
 
 
+def test_the_release_says_what_it_can_be_used_for(place: Path) -> None:
+    judged = json.loads((place / "doubles" / "quality.json").read_text(encoding="utf-8"))
+    assert {"columns", "pairs inside a row"} < set(judged["tables"]["visits"])
+    assert "Some doubles, row after row" in (place / "doubles" / "quality.html").read_text(encoding="utf-8")
+
+
 def test_every_event_says_which_table_it_asked_and_as_what_a_person_counts(place: Path) -> None:
     certificate = Certificate.from_json((place / "doubles" / "certificate.json").read_text(encoding="utf-8"))
     seen = {(event.query.table, event.query.rows) for event in certificate.events if event.query}
@@ -250,6 +256,8 @@ def test_the_same_release_by_command_pays_nothing(place: Path, run: Run, monkeyp
 
 def test_commands_on_the_release(place: Path, run: Run, tmp_path: Path) -> None:
     assert "intact" in run("verify", place / "doubles").stdout
+    asked = ("verify", place / "doubles", "--quality-page", tmp_path / "q.html", "--language", "ja")
+    assert "come in English so far" in run(*asked, code=None).stderr
     run("sample", place / "doubles", "--rows", 30, "--where", "sex = 'F'", "--out", tmp_path / "more")
     more = {path.stem: pd.read_csv(path) for path in (tmp_path / "more").glob("*.csv")}
     assert set(more) == {"patients", "visits", "drugs", "labs"}
@@ -258,9 +266,16 @@ def test_commands_on_the_release(place: Path, run: Run, tmp_path: Path) -> None:
     found = json.loads(run("evaluate", place / "tables", place / "doubles", "--json").stdout)
     assert set(found["tables"]) == {"visits", "drugs", "labs"}
     assert found["tables"]["visits"]["gaps"] < 1
-    refused = run("plan", place / "schema.toml", code=None)
-    assert refused.returncode
-    assert "declares several tables" in refused.stderr
+    planned = json.loads(run("plan", place / "schema.toml", "--rows", 400, "--json").stdout)
+    assert [table["counts_as"] for table in planned["tables"]] == [1, 5, 5, 25]
+    assert sum(table["share"] for table in planned["tables"]) == pytest.approx(1)
+    for table in planned["tables"]:
+        few, many = table["errors"]
+        assert 0 < many <= few < 2
+    shown = run("plan", place / "schema.toml").stdout
+    assert "persons with everything below" in shown
+    refused = run("plan", place / "schema.toml", "--error", "0.1", code=None)
+    assert "are for one table" in refused.stderr
 
 
 def test_replace_adjacency_makes_the_number_of_persons_public_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,8 +295,9 @@ def test_replace_adjacency_makes_the_number_of_persons_public_and_no_other(monke
     [
         ({"budget": 0}, "epsilon must be greater than 0"),
         ({"tables": {"patients": None}}, "there is no table 'visits'"),
-        ({"tables": 5}, "a dict of frames, a folder or duckdb"),
-        ({"tables": "postgresql://u@h/d"}, "so far, not from postgresql"),
+        ({"tables": 5}, "a dict of frames, a folder or an address"),
+        ({"tables": "postgresql://u@127.0.0.1:1/d"}, "the server cannot be reached"),
+        ({"tables": "mysql://u@h/d"}, "a table is a file, or in postgresql"),
         ({"tables": "/nowhere"}, "no file for the table 'patients'"),
     ],
 )

@@ -97,7 +97,7 @@ def test_rules_leave_their_columns_nothing_to_draw_again():
     assert set(doubles["ward"]) == {"a", "b"}
     assert (doubles[doubles["ward"] == "b"]["age"] >= 2).all()
     page = quality_files(model)["quality.html"].decode()
-    assert "Every double obeys the 1 rule that the schema declares" in page
+    assert "Every double obeys these rules, which the schema declares" in page
     assert "ward = &#39;b&#39; implies age &gt;= 2" in page
 
 

@@ -15,7 +15,8 @@ from kagemusha.quality.expected_error import ErrorInterval, ExpectedError, expec
 from kagemusha.quality.group import DrawnGroup, drawn_group
 from kagemusha.quality.projectable import CodedTable
 from kagemusha.quality.released import group_sizes
-from kagemusha.quality.statement import groups_in_words, quality_files, shown_size
+from kagemusha.quality.statement import quality_files
+from kagemusha.quality.words import groups_in_words, shown_size
 from kagemusha.schema import Schema
 from kagemusha.synthesizers import create, fit
 
@@ -80,7 +81,7 @@ def test_verdicts_are_given_with_their_size() -> None:
     told = groups_in_words(ExpectedError([one(0.1, None)], [one(0.1, 50.0), one(0.1, 70.0), one(0.1, None)]))
     assert "fewer than half of the columns" in told[0]
     assert "has 70 rows" in told[1]
-    assert "1 pair has no such group" in told[1]
+    assert "One pair has no such group" in told[1]
 
 
 def test_the_size_and_error_of_a_drawn_group_hold() -> None:

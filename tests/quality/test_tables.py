@@ -17,6 +17,7 @@ from kagemusha.quality.population import NotListed
 from kagemusha.quality.projectable import CodedTable, compared, in_batches, same_columns, shares
 from kagemusha.quality.released import STEP, SURE, group_sizes, group_sums, merged_mass, right_from
 from kagemusha.quality.svg import Curve, curves, heat_map, picture, rect, shade, shorten, text
+from kagemusha.quality.words import not_listed_in_words
 from kagemusha.schema import Boolean, Integer, Schema
 
 SCHEMA = Schema([Integer("a", lower=0, upper=2), Integer("b", lower=0, upper=3), Boolean("c")])
@@ -151,7 +152,7 @@ def test_groups_that_cannot_be_off_are_right_and_others_are_not() -> None:
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
 def test_what_noise_may_explain_is_not_said(low: float, more: float) -> None:
-    words = NotListed("city", low, low + more).words
+    words = not_listed_in_words(NotListed("city", low, low + more))
     assert bool(words) == (low >= 1)
     assert not words or f"{low:,.0f} to {low + more:,.0f} people" in words
 

@@ -32,7 +32,7 @@ def curves(lift: float, *, runs: int = 4) -> list[Curve]:
     return made
 
 
-SETTINGS = Settings(runs=4, networks=(), variants=())
+SETTINGS = Settings(runs=4, elsewhere=(), networks=(), variants=())
 
 
 def test_the_area_is_the_mean_over_labels() -> None:
@@ -88,7 +88,7 @@ def test_a_stored_run_is_taken_only_if_the_same_code_and_choices_made_it(
         made.append(arm)
         return [Curve(experiment, arm, epsilon, run, [20], [0.5], 0.0)]
 
-    monkeypatch.setattr(annotation_runs, "_made", one)
+    monkeypatch.setattr(annotation_runs, "made", one)
     monkeypatch.setattr(annotation_runs, "split", lambda *_: None)
     settings = replace(SETTINGS, runs=1)
 

@@ -5,7 +5,9 @@ On a small made table it runs whole, goes on where it was, and its claims can fa
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,9 @@ import numpy as np
 import pytest
 
 from kagemusha.attacks.intervals import Estimate
-from kagemusha.attacks.table import GameTable
+from kagemusha.attacks.synthesis.method import Method
+from kagemusha.attacks.table import GameTable, World
+from kagemusha.errors import UsageError
 from kagemusha.reproduce import mia, mia_games, mia_quality
 from kagemusha.reproduce.mia_cells import Cells, PlayedCell
 from kagemusha.reproduce.mia_claims import Judged
@@ -100,3 +104,36 @@ def test_cells_come_back_from_their_file(tmp_path: Path) -> None:
     assert Cells.read(path).to_csv() == path.read_text(encoding="utf-8")
     newer = Cells([replace(cells(0.7)[0], code="new")])
     assert {row.code for row in Cells.read(path).merged(newer).rows if row.game == "stat"} == {"new"}
+
+
+def test_networks_with_a_drawn_root_differ_from_training_to_training() -> None:
+    """So that some trainings can be right always and others half the time, as in the paper's Table 5."""
+    data = small()
+    maker = mia_games.makers(data, sizes())["bayes-net-root"]
+    assert not maker.exact
+    roots = set()
+    for seed in range(6):
+        model = maker.fit(World(data.table), rng=np.random.default_rng(seed)).generator
+        roots.add(json.dumps(sorted(map(list, model.field.potentials))))
+    assert len(roots) > 1
+    with pytest.raises(UsageError, match="root must be a column"):
+        Method("bayes-net", options={"root": "shoe size"}, schema=data.coarse).fit(
+            World(data.table), rng=np.random.default_rng(0)
+        )
+
+
+@pytest.mark.slow
+def test_a_program_is_played_and_the_shadow_attack_and_drawn_roots_stand_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mia, "QUICK", replace(sizes(), counts=(1, 10)))
+    copy = f'{sys.executable} -c "import shutil, sys; shutil.copy(*sys.argv[1:])" {{in}} {{out}}'
+    only = ("stat-shadow", "together-root", "datasynthesizer")
+    report = mia.reproduce(tmp_path, quick=True, data=small(), only=only, command=copy)
+    assert set(report.cells.games()) == set(only)
+    found = report.cells.get("datasynthesizer", "selective", mia_games.ONEHOT.name, "support")
+    assert found is not None
+    assert found.accuracy.value == 1, "a program that copies its rows is told by them"
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "shadow (§5.5)" in page
+    assert "always right" in page

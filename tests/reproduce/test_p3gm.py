@@ -9,13 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Budget
+from kagemusha.reproduce import p3gm_search
 from kagemusha.reproduce.p3gm import codes, stored_runs, write_runs
 from kagemusha.reproduce.p3gm_accounting import PhasedSpending
-from kagemusha.reproduce.p3gm_data import DataSet
+from kagemusha.reproduce.p3gm_data import NAMES, DataSet
+from kagemusha.reproduce.p3gm_options import TAKEN, trials
 from kagemusha.reproduce.p3gm_page import Report
-from kagemusha.reproduce.p3gm_runs import Result, Settings, coarse, fine, path_of, run_one, stored
+from kagemusha.reproduce.p3gm_runs import COMMITTED, Result, Settings, coarse, fine, path_of, run_one, stored
 from kagemusha.reproduce.p3gm_scores import coverage
+from kagemusha.reproduce.p3gm_search import METHODS as TRIED
+from kagemusha.reproduce.p3gm_search import best, stand_in
+from kagemusha.reproduce.p3gm_search import stored as stored_trials
 from kagemusha.schema import Category, Real, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.registry import create
@@ -55,11 +61,42 @@ def test_a_run_scores_above_chance_where_there_is_much_to_learn(method: str) -> 
 
 def test_coarse_codes_come_back_near_where_they_were() -> None:
     data = table()
-    schema, codes = coarse(data)
+    schema, codes = coarse(data, 8)
     assert max(schema.domain.sizes) == 8
     back = fine(data, schema, codes)
     assert np.abs(back[:, :4] - data.train[:, :4]).max() <= 4
     assert (back[:, 4] == data.train[:, 4]).all()
+
+
+def test_every_method_has_as_many_trials_as_every_other_and_the_best_one_is_taken() -> None:
+    tried = stored_trials(Path(__file__).parents[2] / "results" / "p3gm")
+    counts = {len(trials(method, kind)) for kind, methods in TRIED.items() for method in methods}
+    assert counts == {3}
+    assert len(tried) == 3 * sum(map(len, TRIED.values()))
+    assert best(tried) == {kind: dict(taken) for kind, taken in TAKEN.items()}
+
+
+def test_settings_are_chosen_on_data_that_no_page_scores() -> None:
+    """The stand-ins' judges are no test rows of the page."""
+    assert "bank" not in NAMES
+    pictures = DataSet("mnist", SCHEMA, "y", None, np.arange(20_000 * 5).reshape(-1, 5), np.zeros((9, 5), dtype=int))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(p3gm_search, "load", lambda _: pictures)
+        found = stand_in("pictures")
+    assert (len(found.train), len(found.test)) == (8_000, 4_000)
+    assert len(np.unique(np.concatenate([found.train, found.test])[:, 0])) == 12_000, (
+        "nobody judges who was learned from"
+    )
+    assert found.test.min() > 0 or (found.test != 0).any(axis=1).all(), "judges are training pictures"
+
+
+def test_a_page_can_be_run_in_part(tmp_path: Path) -> None:
+    few = COMMITTED.limited(("esr", "mnist"), 2)
+    assert {(name, fold, seed) for name, fold, _, seed in few.jobs()} == {
+        ("esr", 0, 0), ("esr", 1, 0), ("mnist", 0, 0), ("mnist", 0, 1)
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="one of adult"):
+        COMMITTED.limited(("bank",), 2)
 
 
 def results(lift: float, *, folds: int = 4, code: str = "") -> list[Result]:

@@ -111,8 +111,8 @@ def test_bins_of_numbers_rise_to_the_largest(low: int, most: int) -> None:
         ('id = "visit_id"', 'id = "visit_id"\nsort = "up"', "there is no field 'sort'"),
         ("version = 1", 'version = 1\ntarget = "sex"', "has no entry 'target'"),
         ("[tables.labs]", "[tables.labs-next]\n[tables.labs]", "key is missing"),
-        ("[tables.labs.columns.value]", "[[tables.labs.constraint]]\nrule = 'value > 3'\n[tables.labs.columns.value]",
-         "rules are obeyed in the table of the persons alone"),
+        ("[tables.labs.columns.value]", "[[tables.labs.constraint]]\nrule = 'values > 3'\n[tables.labs.columns.value]",
+         "no column 'values' here, nor in a table above"),
         ('[tables.labs.columns.value]', '[tables.labs.columns.visit_id]\nkind = "integer"\nlower=0\nupper=9\n'
          "[tables.labs.columns.value]", "are identifiers"),
         ('[tables.labs]', '[tables."la/bs"]\nparent="visits"\nkey="x"\nmax_rows=1\n[tables.labs]', "letters, digits"),
@@ -131,7 +131,7 @@ def test_what_takes_one_table_says_so() -> None:
 
 def test_the_schema_on_the_page_is_one() -> None:
     page = Path(__file__).parents[2] / "docs" / "related.md"
-    (text,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    text, *_ = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     schema = read(text)
     assert [table.name for table in schema] == ["patients", "visits"]
     one = text.replace('key = "patient_id"\n', 'key = "patient_id"\nfirst_of = "visits"\n', 1)
@@ -153,3 +153,56 @@ def test_guesses_are_not_released() -> None:
     schema = read(TEXT.replace("[tables.visits]\n", rules + "[tables.visits]\n"))
     assert schema.root.schema.constraints
     assert not schema.released.root.schema.constraints
+
+
+LONG = """
+version = 1
+[unit]
+column = "p"
+persons = ["sex", "born"]
+order = "day"
+max_rows = 7
+[columns.p]
+kind = "surrogate"
+[columns.sex]
+kind = "category"
+categories = ["F", "M"]
+[columns.born]
+kind = "integer"
+lower = 0
+upper = 99
+[columns.day]
+kind = "integer"
+lower = 0
+upper = 99
+[[constraint]]
+rule = "day >= born"
+[[constraint]]
+rule = "sex = 'F' implies born > 0"
+"""
+
+
+def test_one_long_table_says_which_columns_are_the_persons() -> None:
+    schema = read(LONG)
+    persons, rows = schema.tables
+    assert (persons.first_of, persons.key, persons.schema.names) == ("rows", "p", ("p", "sex", "born"))
+    assert (rows.parent, rows.order, rows.max_rows, rows.schema.names) == ("persons", "day", 7, ("p", "day"))
+    assert [rule.rule for rule in rows.rules] == ["day >= born"]
+    assert [rule.rule for rule in persons.schema.constraints] == ["sex = 'F' implies born > 0"]
+    assert read(schema.dumps()).digest() == schema.digest()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"sex", "born"', '"sex", "bron"', "persons: no column 'bron'"),
+        ('persons = ["sex", "born"]', "persons = 3", "must be a list of columns"),
+        ('column = "p"\n', "", "says whose a row is"),
+        ('order = "day"', 'order = "born"', "is a column of the person"),
+        ("max_rows = 7", "rows = 7", "there is no field 'rows'"),
+        ("max_rows = 7", "", "max_rows is missing"),
+    ],
+)
+def test_mistakes_of_a_long_table_are_named(old: str, new: str, why: str) -> None:
+    with pytest.raises(SchemaError, match=why):
+        read(LONG.replace(old, new))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, combinations_with_replacement, product
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -221,6 +223,18 @@ def test_where_rows_of_a_person_contradict_each_other_the_first_in_the_order_cou
     for seed in range(4):
         source = open_related({"visits": table.sample(frac=1, random_state=seed)}, split())
         assert source.source("persons").count([("a",)])[0].counts.tolist() == [0, 2]
+
+
+def test_which_row_is_the_first_is_seen_in_the_scan_that_its_columns_come_from(tmp_path: Path) -> None:
+    """Persons and rows were read in a scan each: in a view without an order, anybody's row said which is the first."""
+    rows = [(person, "xy"[day > 0], day, "u") for person in range(40) for day in (0, 1)]
+    with duckdb.connect(str(tmp_path / "t.db")) as db:
+        db.register("given", pd.DataFrame(rows, columns=["p", "a", "day", "b"]))
+        db.execute("CREATE TABLE kept AS SELECT * FROM given")
+        db.execute("CREATE VIEW visits AS SELECT * FROM kept ORDER BY random()")
+    for _ in range(3):
+        source = open_related(f"duckdb:///{tmp_path}/t.db", split())
+        assert source.source("persons").count([("a",)])[0].counts.tolist() == [40, 0]
 
 
 def test_a_person_of_a_long_table_moves_no_more() -> None:

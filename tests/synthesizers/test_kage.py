@@ -16,7 +16,7 @@ from kagemusha.queries.interactions import GroupedError, Interaction
 from kagemusha.schema.domain import Domain
 from kagemusha.synthesizers.kage.beliefs import shrink_to_mean
 from kagemusha.synthesizers.kage.choice import Candidates, choose
-from kagemusha.synthesizers.kage.constants import MARGIN, ORDERED, TRUST
+from kagemusha.synthesizers.kage.constants import MARGIN, ROW
 from kagemusha.synthesizers.kage.grouping import merge, merge_neighbours, merge_rare
 from kagemusha.synthesizers.registry import create
 
@@ -135,7 +135,7 @@ def test_a_pair_without_room_is_measured_only_where_that_takes_off_the_margin() 
         return lambda pair: limit > 100 or pair == ("a", "b")
 
     pairs = believed([0.3, 0.3, 0.3])
-    within = choose(pairs, room, [100], outside=0.0)
+    within = choose(pairs, room, [100], outside=False)
     assert within.taken == (0,)
     assert within.inside
     beyond = choose(pairs, room, [100])
@@ -154,8 +154,8 @@ def test_a_larger_model_must_be_worth_it() -> None:
     def room(limit: int):
         return lambda pair: limit > 100 or pair != ("a", "c")
 
-    assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=0.0).cells == 400
-    assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=0.0).cells == 100, "less than WORTH"
+    assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=False).cells == 400
+    assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=False).cells == 100, "less than WORTH"
 
 
 def test_rows_are_not_traded_towards_triples() -> None:
@@ -169,8 +169,9 @@ def test_what_was_measured_stays_and_what_it_leaves_unknown_is_not_discounted_ag
     choice = choose(pairs, lambda _: lambda _: True, [100], start=[0, 1])
     assert choice.taken == (0, 1, 2), "what the model of both says of the third is in `unknown` already"
     strong = believed([0.9, 0.9, 0.5], noise=100.0)
-    first = choose(strong, lambda _: lambda _: True, [100], trust=1.0)
+    first = choose(strong, lambda _: lambda _: True, [100], paths=True)
     assert set(first.taken) == {0, 1}, "a path is trusted in full until a model says more"
+    assert set(choose(strong, lambda _: lambda _: True, [100]).taken) == {0, 1, 2}
 
 
 def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
@@ -185,7 +186,7 @@ def test_the_predicted_error_is_that_of_the_split_it_tells() -> None:
         for taken, left in (
             ([], pairs.signal),
             ([0], pairs.signal * [0, 1, 1]),
-            ([0, 1], pairs.signal * [0, 0, 1 - TRUST]),
+            ([0, 1], pairs.signal * [0, 0, 1]),
             ([0, 1, 2], 0 * pairs.signal),
         )
         for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
@@ -217,8 +218,8 @@ def test_neighbours_share_a_group_and_spikes_stay_alone() -> None:
 
 def test_neighbours_share_a_group_at_a_part_of_the_threshold() -> None:
     counts = np.full(40, 10.0)
-    assert merge(counts, 20.0, 40).tolist() == merge_neighbours(counts, ORDERED * 20.0, 40).tolist()
-    assert merge(counts, 160.0, 40).max() + 1 == 10
+    assert merge(counts, 20.0, 40).tolist() == merge_neighbours(counts, ROW * 20.0, 40).tolist()
+    assert merge(counts, 80.0, 40).max() + 1 == 10
 
 
 def test_scores_that_are_all_noise_shrink_to_their_mean() -> None:

@@ -15,7 +15,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.schema import Integer, Schema
 from kagemusha.synthesizers.fit import fit
 from kagemusha.synthesizers.kage.beliefs import floor_of, signals
-from kagemusha.synthesizers.kage.constants import USUAL, WANTED
+from kagemusha.synthesizers.kage.constants import USUAL
 from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, hidden, spread
 from kagemusha.synthesizers.registry import create
 
@@ -70,18 +70,18 @@ def test_chance_alone_is_not_called_dependence() -> None:
     scores = np.array([np.abs(t - p).sum() for t, p in zip(tables, products, strict=True)])
     floors = np.array([floor_of(p) for p in products])
     np.testing.assert_allclose(floors, scores, rtol=0.15)
-    signal = signals(NoisyVector(scores, 1.0), floors, 5000.0, np.zeros(12, dtype=bool))
+    signal = signals(NoisyVector(scores, 1.0), floors, 5000.0, np.ones(12))
     assert (signal < 0.6 * scores).all()
     np.testing.assert_allclose(np.hypot(signal, floors), scores, rtol=0.2)
 
 
-def test_where_scores_say_nothing_something_is_believed_and_more_of_a_target() -> None:
+def test_where_scores_say_nothing_something_is_believed_and_more_of_what_counts_more() -> None:
     floors = np.full(6, floor_of(np.full((4, 4), 50.0)))
-    named = np.arange(6) < 2
-    drowned = signals(NoisyVector(floors, 1e6), floors, 800.0, named)
+    count = np.array([4.0, 4.0, 1.0, 1.0, 1.0, 1.0])
+    drowned = signals(NoisyVector(floors, 1e6), floors, 800.0, count)
     assert drowned[5] == pytest.approx(np.sqrt(USUAL * 800 * (USUAL * 800 + 2 * floors[0])), rel=0.01)
-    assert drowned[0] == pytest.approx(np.sqrt(WANTED * 800 * (WANTED * 800 + 2 * floors[0])), rel=0.01)
-    clear = signals(NoisyVector(floors, 1e-3), floors, 800.0, named)
+    assert drowned[0] == pytest.approx(np.sqrt(4 * USUAL * 800 * (4 * USUAL * 800 + 2 * floors[0])), rel=0.01)
+    clear = signals(NoisyVector(floors, 1e-3), floors, 800.0, count)
     assert clear.max() < 0.1 * drowned[5], "what scores say counts where they are no noise"
 
 

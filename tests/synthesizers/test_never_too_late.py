@@ -44,7 +44,7 @@ def test_a_planned_model_is_built_whatever_the_limit(method: str, data: st.DataO
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
 def test_columns_that_fill_the_first_limits_of_kage_alone(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "LIMITS", (10, 20, 30))
+    monkeypatch.setattr(rounds, "LADDER", (2.5e-6, 5e-6, 7.5e-6))
     domain = Domain(tuple("abcd"), (12, 9, 11, 10))
     generator = run(create("kage"), domain, table(domain, 5000, 1), Budget(epsilon, 1e-9)).fitted.generator
     assert isinstance(generator, MarkovGenerator)

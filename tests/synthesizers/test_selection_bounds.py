@@ -8,7 +8,7 @@ import pytest
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.privacy.budget import PrivacyUnit
 from kagemusha.queries.scores import L1Error
-from kagemusha.synthesizers.selection_bounds import RISK, choice_ceilings
+from kagemusha.synthesizers.candidates import RISK, choice_ceilings
 
 CELLS, SIGMA, RHO, CANDIDATES = 50, 10.0, 0.5, 4
 RUNS = 4000

@@ -9,14 +9,21 @@ from pathlib import Path
 import pytest
 
 import kagemusha
-from kagemusha.editing.answers import SOURCES
 from kagemusha.words.catalogue import LANGUAGES, catalogue, noted, preferred
-from words_of_pages import in_source, in_template, sentences_of
+from words_of_pages import COMMANDS, in_source, in_template, sentences_of
 
 ROOM = Path(kagemusha.__file__).parent
 OTHERS = [language for language in LANGUAGES if language != "en"]
-STUDIO = sentences_of(ROOM / "studio") | {*SOURCES}
-PAGES = {"studio": STUDIO, "annotate": sentences_of(ROOM / "annotation" / "static")}
+STUDIO = sentences_of(ROOM / "studio")
+PAGES = {
+    "studio": STUDIO,
+    "annotate": sentences_of(ROOM / "annotation" / "static"),
+    "quality": sentences_of(ROOM / "quality"),
+    "schema": sentences_of(ROOM / "columns")
+    | sentences_of(ROOM / "editing")
+    | sentences_of(ROOM / "privacy" / "budget.py"),
+    "cli": sentences_of(ROOM / "cli", COMMANDS),
+}
 
 
 def placeholders(text: str) -> list[str]:

@@ -12,10 +12,9 @@ from typing import Any
 from kagemusha.certificate import sentences
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.page import aside_of, best_true_positive_rate, facts_of
-from kagemusha.errors import UsageError
 from kagemusha.pages import template
 from kagemusha.privacy.budget import Adjacency, PrivacyUnit
-from kagemusha.words.catalogue import LANGUAGES, Catalogue, catalogue
+from kagemusha.words.catalogue import Catalogue, catalogue, known_language
 
 EVERY_KIND = (
     *(*sentences.DECLARED, *sentences.DISCOVERED, *sentences.TRUST, *sentences.ROW, *sentences.PERSON),
@@ -37,17 +36,10 @@ UNITS = {
 """`PrivacyUnit.in_words`, with its placeholder; a test holds them together."""
 
 
-def languages() -> list[str]:
-    """Languages that the page can be made in."""
-    return list(LANGUAGES)
-
-
 def translated(certificate: Certificate, language: str) -> str:
     """The page in a language; English is the page of the release itself."""
-    if language not in LANGUAGES:
-        raise UsageError(f"--language must be one of {', '.join(LANGUAGES)}, got {language!r}")
     facts = facts_of(certificate)
-    if language == "en":
+    if known_language(language) == "en":
         return str(template("certificate", "certificate.html").render(facts))
     say = catalogue(language, "certificate")
     facts["sentence"] = say(RATE, n=100 * _rate(certificate)) if facts["private"] else ""

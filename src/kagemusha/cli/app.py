@@ -29,6 +29,8 @@ from kagemusha.cli import (
     totals,
     verify,
 )
+from kagemusha.cli.options import LanguageOption
+from kagemusha.cli.output import ask_for
 from kagemusha.version import __version__
 
 app = typer.Typer(
@@ -61,8 +63,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
     ] = False,
+    language: LanguageOption = None,
 ) -> None:
-    pass
+    ask_for(language)
 
 
 app.add_typer(schema.app, name="schema")

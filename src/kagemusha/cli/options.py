@@ -25,6 +25,16 @@ AdjacencyOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        envvar="KAGEMUSHA_LANGUAGE",
+        show_envvar=True,
+        help="Language of what is said: en or ja; by default that of the terminal (LANG). Errors and help are English.",
+        show_default=False,
+    ),
+]
 LedgerOption = Annotated[
     str | None,
     typer.Option(

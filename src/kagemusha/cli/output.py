@@ -1,13 +1,15 @@
-"""How the command line speaks: tables for people, JSON for machines, progress with time left, and what a cap is."""
+"""How the command line speaks: in which language, tables for people, JSON for machines, progress with time left."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,9 +17,40 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kagemusha.cli.interrupt import heed
 from kagemusha.files import shown
 from kagemusha.progress import Progress
+from kagemusha.words.catalogue import LANGUAGES, Say, catalogue, known_language, noted
 
 if TYPE_CHECKING:
+    from kagemusha.certificate.certificate import Certificate
     from kagemusha.ledger.cap import Cap
+
+
+_asked: ContextVar[str | None] = ContextVar("language", default=None)
+
+
+def ask_for(language: str | None) -> None:
+    """Speak this language for the rest of the command; one that nobody knows is refused."""
+    _asked.set(None if language is None else known_language(language))
+
+
+def speech() -> Say:
+    """How a sentence of the command line is said in the language that is spoken."""
+    language = spoken()
+    return str.format if language == "en" else catalogue(language, "cli", "schema")
+
+
+def about(certificate: Certificate, words: Say) -> str:
+    """Whom a promise is about."""
+    return words("It is about one row.") if certificate.of_whom == "row" else words("It is about one person.")
+
+
+def spoken() -> str:
+    """The language that was asked for, or else that of the terminal; English where there is no catalogue."""
+    asked = _asked.get()
+    if asked is not None:
+        return asked
+    found = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+    language = found.partition(".")[0].partition("_")[0].lower()
+    return language if language in LANGUAGES else "en"
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -148,7 +181,7 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         yield listen
 
 
-PAID_BEFORE = (
+PAID_BEFORE = noted(
     "This release was made and paid for before: its answers were taken from the ledger, the doubles were drawn anew, "
     "and nothing was spent. Another release, to be paid for: the same command with --key NAME."
 )
@@ -159,13 +192,14 @@ def cap_summary(cap: Cap | None) -> dict[str, Any] | None:
     return None if cap is None else {"epsilon": cap.budget.epsilon, "delta": cap.budget.delta, "added up by": cap.rule}
 
 
-def first_cap_in_words(ledger: str | Path, cap: Cap) -> str:
+def first_cap_in_words(ledger: str | Path, cap: Cap, words: Say = str.format) -> str:
     """What a first release, for which nobody set a cap, has left behind, and how to change that."""
     from kagemusha.ledger import ledger_shown
 
     more = replace(cap, budget=replace(cap.budget, epsilon=float(f"{2 * cap.budget.epsilon:.3g}")))
-    return (
+    return words(
         "Cap: nobody had set one, so the ledger now refuses releases of this table that take more than ε = "
-        f"{cap.budget.epsilon:.3g} together: this one used it up. To allow more, for example: {more.command()} "
-        f"--ledger {shlex.quote(ledger_shown(ledger))}"
+        "{epsilon:.3g} together: this one used it up. To allow more, for example: {command}",
+        epsilon=cap.budget.epsilon,
+        command=f"{more.command()} --ledger {shlex.quote(ledger_shown(ledger))}",
     )

@@ -64,6 +64,7 @@ def plan(
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
+    from kagemusha.schema.declared import declares_several
     from kagemusha.synthesizers.registry import create
     from kagemusha.synthesizers.suited import suited
 
@@ -72,6 +73,14 @@ def plan(
         raise UsageError(
             "--pairs and --like go with --error: they say whose error is wanted, and on what it is tried out"
         )
+    if declares_several(schema):
+        from kagemusha.cli.related import plan_related
+
+        if discover is not None or error is not None:
+            raise UsageError("--discover and --error are for one table; related tables do not have them so far")
+        given = Budget(epsilon, delta, Adjacency.named(adjacency))
+        plan_related(schema, given, method, parse_options(option), rows, as_json=as_json)
+        return
     declared = Schema.load(schema)
     open_facts = declared.open_facts()
     _check_discover(schema, discover, [str(fact) for fact in open_facts])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 from kagemusha.making.order import Order
 from kagemusha.progress import Progress
+
+if TYPE_CHECKING:
+    from kagemusha.privacy.budget import Budget
 
 
 def synth_related(order: Order, where: str | Path, progress: Progress, *, as_json: bool) -> None:
@@ -101,3 +105,60 @@ def evaluate_related_folder(
         return
     say_table("", ["measure", "value", "meaning"], found.lines())
     say(f"[red]{INTERNAL}[/]")
+
+
+def plan_related(
+    schema: Path, budget: Budget, method: str | None, options: dict[str, Any], persons: int | None, *, as_json: bool
+) -> None:
+    """Say what a release of related tables asks of each; nothing is read."""
+    from dataclasses import asdict
+
+    from kagemusha.certificate.page import in_words
+    from kagemusha.planning.related import plan_tables
+    from kagemusha.privacy.filter import Filter
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
+    from kagemusha.synthesizers.registry import DEFAULT, create
+    from kagemusha.synthesizers.related_fit import require_models_tables
+
+    related = load_declared(schema)
+    assert isinstance(related, Related)
+    synthesizer = create(method or DEFAULT, **options)
+    require_models_tables(synthesizer, budget)
+    planned = plan_tables(related, synthesizer, budget, persons)
+    total = Filter(budget, synthesizer.accounting).total
+    if as_json:
+        say_json(
+            {
+                "method": synthesizer.name,
+                "budget": {"epsilon": budget.epsilon, "delta": budget.delta, "adjacency": budget.adjacency},
+                "accounting": synthesizer.accounting,
+                "total": total,
+                "persons": persons,
+                "tables": [asdict(table) for table in planned],
+                "derived": [str(fact) for fact in related.derived_facts()],
+                "open": [str(fact) for fact in related.open_facts()],
+            }
+        )
+        return
+    say(f"[bold]{synthesizer.name}[/]: {synthesizer.summary}")
+    lines = []
+    for table in planned:
+        few, many = ("?", "?") if table.errors is None else (f"{100 * error:.1f}%" for error in table.errors)
+        counts = "1 row" if table.counts_as == 1 else f"{table.counts_as} rows"
+        lines.append([table.table, str(table.columns), f"{100 * table.share:.1f}%", counts, few, many])
+    heading = "Tables" if persons is None else f"Tables, errors of pairs for {persons:,} persons"
+    titles = ["table", "columns", "of the budget", "a person counts as", "1 row each", "many rows each"]
+    say_table(heading, titles, lines)
+    say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {total:.4g})")
+    say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
+    say(
+        "About       persons with everything below, however many rows that is. Rows of a parent with more than "
+        "counts_as share what those count"
+    )
+    if persons is None:
+        say("Error       --rows N (the number of persons, if that is public) tells what error to expect")
+    left = [*related.derived_facts(), *related.open_facts()]
+    if left:
+        say(f"[yellow]Not yet:[/] {len(left)} facts are open or come from the data ({plain(str(left[0]))}, …)")
+    say("Nothing was read and nothing was spent.")

@@ -32,6 +32,11 @@ def _folder(out: Path | None, paper: str, quick: bool) -> Path:
     return out or Path("results") / (f"{paper}-quick" if quick else paper)
 
 
+def _names(text: str | None, mark: str = ",") -> tuple[str, ...]:
+    """What a list in one text names."""
+    return tuple(name.strip() for name in (text or "").split(mark) if name.strip())
+
+
 def _show(claims: Sequence[Claim], out: Path) -> None:
     for claim in claims:
         verdict = f"[{COLOURS.get(claim.verdict, 'yellow')}]{plain(claim.verdict)}[/]"
@@ -62,6 +67,14 @@ def mia(
         bool, typer.Option("--full", help="The paper's own repetitions and hundreds of trainings: many hours.")
     ] = False,
     ctgan_epochs: Annotated[int, typer.Option(help="Epochs of CTGAN (extra `neural`); 0 leaves it out.")] = 15,
+    command: Annotated[
+        str,
+        typer.Option(
+            help="A line that runs DataSynthesizer on CSV files, with {in}, {out}, {rows} and {seed}; for one, see "
+            "benchmarks/rivals/datasynthesizer_csv.py. Left out, that game is not played."
+        ),
+    ] = "",
+    trainings: Annotated[int, typer.Option(help="Trainings of that program in each world.", min=2)] = 10,
     only: Annotated[
         str | None, typer.Option(help="Only these games, with commas: stat,ctgan. The others stay as stored.")
     ] = None,
@@ -79,15 +92,16 @@ def mia(
     if ctgan_epochs < 0:
         raise UsageError(f"--ctgan-epochs must be at least 0, got {ctgan_epochs}")
     where = _folder(out, "mia", quick)
-    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
     with progress_bar() as progress:
         report = reproduce(
             where,
             quick=quick,
             full=full,
             epochs=ctgan_epochs,
+            command=command,
+            trainings=trainings,
             jobs=jobs,
-            only=names,
+            only=_names(only),
             only_page=page,
             progress=progress,
         )
@@ -124,6 +138,19 @@ def p3gm(
             "--credit", help="The full Credit table (creditcard.csv); by default the sample.", show_default=False
         ),
     ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these data sets, with commas: esr,mnist. The others stay as stored.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, with commas. The others stay as stored.")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Folds of tables and runs of pictures, at most.", min=1, max=10)] = 10,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Whether to train for figures 3 and 4.")
+    ] = True,
+    search: Annotated[
+        bool, typer.Option("--search", help="Make the trials that settings are taken from, and the page; nothing else.")
+    ] = False,
     page: PageOnly = False,
 ) -> None:
     """P3GM and its siblings on tables and pictures: Tables 2 to 4, Figures 1, 3, 4 and 5.
@@ -137,7 +164,18 @@ def p3gm(
     where = _folder(out, "p3gm", quick)
     size = "quick" if quick else "full" if full else "committed"
     with progress_bar() as progress:
-        report = reproduce(where, size=size, credit=credit, only_page=page, progress=progress)
+        report = reproduce(
+            where,
+            size=size,
+            credit=credit,
+            only=_names(only),
+            methods=_names(methods),
+            folds=folds,
+            by_epoch=figures,
+            only_page=page,
+            only_search=search,
+            progress=progress,
+        )
     _show(report.claims(report.data), where)
 
 
@@ -146,6 +184,10 @@ def annotation(
     out: Out = None,
     quick: Quick = False,
     runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 20,
+    others: Annotated[int, typer.Option(help="Runs of other tables, the paper's network and variants.", min=0)] = 5,
+    only: Annotated[
+        str | None, typer.Option(help="Only these arms, with semicolons: 'proposed;post-ann, 15'. The others stay.")
+    ] = None,
     page: PageOnly = False,
 ) -> None:
     """AIM + BALD on Adult with a simulated expert: Experiments 1 and 2, every claim, variants and ablations.
@@ -158,7 +200,9 @@ def annotation(
         raise UsageError(f"--runs must be at least 1, got {runs}")
     where = _folder(out, "annotation", quick)
     with progress_bar() as progress:
-        report = reproduce(where, quick=quick, runs=runs, only_page=page, progress=progress)
+        report = reproduce(
+            where, quick=quick, runs=runs, others=others, only=_names(only, ";"), only_page=page, progress=progress
+        )
     _show(report.claims(), where)
 
 

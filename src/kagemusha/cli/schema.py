@@ -9,7 +9,7 @@ import typer
 
 from kagemusha.cli.asking import CapOption, KeyOption, Payment
 from kagemusha.cli.options import AdjacencyOption, DatasetOption, Delta, JsonOption, LedgerOption, Policy, TableOption
-from kagemusha.cli.output import plain, say, say_json
+from kagemusha.cli.output import plain, say, say_json, speech
 from kagemusha.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: columns, categories, bounds, bins.")
@@ -55,10 +55,17 @@ def propose(
     for finding in look(schema):
         if finding.level == "warning":
             say(f"[yellow]warning[/] [bold]{plain(finding.column)}[/]: {plain(finding.text)}")
-    say(f"{plain(path)}: {len(schema)} columns, {len(schema.derived_facts())} facts taken from the data")
+    words = speech()
+    facts = {"columns": len(schema), "facts": len(schema.derived_facts())}
+    say(plain(words("{path}: {columns} columns, {facts} facts taken from the data", path=path, **facts)))
     say(
-        f"Now `kagemusha schema edit {plain(path)}` asks about each column in plain words (or open the file and write "
-        f"what you know from public sources); `kagemusha schema check {plain(path)}` says what is left."
+        plain(
+            words(
+                "Now `kagemusha schema edit {path}` asks about each column in plain words (or open the file and write "
+                "what you know from public sources); `kagemusha schema check {path}` says what is left.",
+                path=path,
+            )
+        )
     )
 
 
@@ -167,7 +174,13 @@ def check(
     if derived:
         raise SchemaError(f"{schema}: {len(derived)} columns rest on the data; until a person confirms them, ε = ∞")
     if not as_json and not any(f.level == "open" for f in findings):
-        say(f"{plain(schema)}: {len(declared)} columns, everything declared: a release with it is private end to end")
+        words = speech()
+        done = words(
+            "{path}: {columns} columns, everything declared: a release with it is private end to end",
+            path=schema,
+            columns=len(declared),
+        )
+        say(plain(done))
 
 
 @app.command()
@@ -181,7 +194,7 @@ def edit(
     """
     from kagemusha.cli.schema_form import Form
 
-    Form(schema, who).run()
+    Form(schema, who, speech()).run()
 
 
 @app.command()

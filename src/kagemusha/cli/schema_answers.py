@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import typer
 
+from kagemusha.words.catalogue import Say, noted
+
 ANSWERS = {
-    "y": ("yes", "yes, that is publicly known"),
-    "c": ("change", "change its values or bounds"),
-    "k": ("kind", "it is another kind of column"),
-    "o": ("open", "leave bounds or categories open, for private discovery (it takes a share of the budget)"),
-    "i": ("identifier", "an identifier: doubles get fresh ones"),
-    "d": ("drop", "leave the column out of the doubles"),
-    "s": ("skip", "skip, ask me later"),
-    "q": ("stop", "stop here; everything is saved"),
+    "y": (noted("yes"), noted("yes, that is publicly known")),
+    "c": (noted("change"), noted("change its values or bounds")),
+    "k": (noted("kind"), noted("it is another kind of column")),
+    "o": (
+        noted("open"),
+        noted("leave bounds or categories open, for private discovery (it takes a share of the budget)"),
+    ),
+    "i": (noted("identifier"), noted("an identifier: doubles get fresh ones")),
+    "d": (noted("drop"), noted("leave the column out of the doubles")),
+    "s": (noted("skip"), noted("skip, ask me later")),
+    "q": (noted("stop"), noted("stop here; everything is saved")),
 }
 """Key, short and long words of every answer."""
 
 RULE_ANSWERS = {
-    "y": ("yes", "yes, it holds for everybody: doubles will always obey"),
-    "n": ("no", "no, or not always: the guess is deleted"),
+    "y": (noted("yes"), noted("yes, it holds for everybody: doubles will always obey")),
+    "n": (noted("no"), noted("no, or not always: the guess is deleted")),
     "s": ANSWERS["s"],
     "q": ANSWERS["q"],
 }
@@ -29,6 +34,11 @@ def prompt(text: str, default: str | None = None) -> str:
     return str(typer.prompt(text, default=default)).strip()
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def columns_counted(count: int, words: Say) -> str:
+    """A number of columns."""
+    return words("1 column") if count == 1 else words("{n:,} columns", n=count)
+
+
+def rules_counted(count: int, words: Say) -> str:
+    """A number of rules."""
+    return words("1 rule") if count == 1 else words("{n:,} rules", n=count)

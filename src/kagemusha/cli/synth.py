@@ -24,11 +24,25 @@ from kagemusha.cli.options import (
     ledger_path,
     parse_options,
 )
-from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, progress_bar, say, say_json, warn
+from kagemusha.cli.output import (
+    PAID_BEFORE,
+    about,
+    cap_summary,
+    first_cap_in_words,
+    plain,
+    progress_bar,
+    say,
+    say_json,
+    speech,
+    warn,
+)
 from kagemusha.errors import UsageError
 from kagemusha.privacy.budget import Adjacency
 from kagemusha.progress import Progress
 from kagemusha.synthesizers.registry import names
+from kagemusha.words.catalogue import noted
+
+QUALITY = noted("what the doubles can be used for, by their expected error (quality.json: the same)")
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
 SuitedMethod = Annotated[
@@ -125,13 +139,13 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
-    from kagemusha.files import has_entry
     from kagemusha.folder.table_file import find_formulas
     from kagemusha.ledger import ledger_shown
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
-    from kagemusha.quality.released import strays_in_words
+    from kagemusha.quality.words import strays_in_words
+    from kagemusha.schema.declared import declares_several
 
     if (seed is not None) != simulation:
         raise UsageError(
@@ -139,7 +153,7 @@ def synth(
         )
     with progress_bar(quiet=as_json) as progress:
         where, options = ledger_path(ledger, data), parse_options(option)
-        several = has_entry(schema, "tables")
+        several = declares_several(schema)
         budget = Budget(epsilon, delta, Adjacency.named(adjacency))
         wanted = Output(
             folder=out or usual_folder(data, table),
@@ -177,7 +191,8 @@ def synth(
         with _whole_without_quality(wanted.path, progress) as listener:
             made = make_release(order, progress=listener)
     certificate, kind = made.certificate, wanted.file_kind
-    strays = strays_in_words(certificate, made.model.rows)
+    words = speech()
+    strays = strays_in_words(certificate, made.model.rows, words)
     if not spreadsheet_safe and kind == "csv":
         warn(find_formulas(made.model.schema).in_words())
     if as_json:
@@ -199,30 +214,30 @@ def synth(
         )
         return
     say(f"[bold]{plain(wanted.path)}[/]")
-    say(f"  synthetic.{kind:<12} {made.rows:,} doubles")
-    say("  certificate.html       what was promised, for people")
-    say("  certificate.json       the same, for `kagemusha verify`")
-    say("  quality.html           what the doubles can be used for, by their expected error (quality.json: the same)")
+    say(f"  synthetic.{kind:<12} {words('{rows:,} doubles', rows=made.rows)}")
+    say(f"  certificate.html       {words('what was promised, for people')}")
+    say(f"  certificate.json       {words('the same, for `kagemusha verify`')}")
+    say(f"  quality.html           {words(QUALITY)}")
     if PICTURES in (certificate.outputs or {}):
-        say("  pictures.png           some of them to look at")
+        say(f"  pictures.png           {words('some of them to look at')}")
     if sign is not None:
-        say("  signature.json         who vouches for it, for `kagemusha verify --key`")
-    say("  schema.toml, model.kage  to read and to draw more doubles (`kagemusha sample`)")
+        say(f"  signature.json         {words('who vouches for it, for `kagemusha verify --key`')}")
+    say(f"  schema.toml, model.kage  {words('to read and to draw more doubles (`kagemusha sample`)')}")
     for sentence in strays:
         warn(sentence)
     if certificate.package is not None:
-        say(plain(f"The method is code of {certificate.package}: its reading of the table was not checked."))
+        package = certificate.package
+        say(plain(words("The method is code of {package}: its reading of the table was not checked.", package=package)))
     if certificate.broken_because:
-        say("[red bold]ε = ∞: this is not a private release.[/] " + plain("; ".join(certificate.broken_because)))
+        why = plain("; ".join(certificate.broken_because))
+        say(f"[red bold]{words('ε = ∞: this is not a private release.')}[/] {why}")
         return
-    say(
-        f"Promise kept: {certificate.promised.in_words()}. It is about one {certificate.of_whom}. Ledger: "
-        f"{plain(ledger_shown(where))}"
-    )
+    kept = words("Promise kept: {promise}.", promise=certificate.promised.in_words(words))
+    say(f"{kept} {about(certificate, words)} {words('Ledger: {ledger}', ledger=plain(ledger_shown(where)))}")
     if made.paid_before:
-        say(PAID_BEFORE)
+        say(words(PAID_BEFORE))
     if not made.capped_before and made.cap is not None:
-        say(plain(first_cap_in_words(where, made.cap)))
+        say(plain(first_cap_in_words(where, made.cap, words)))
 
 
 @contextmanager

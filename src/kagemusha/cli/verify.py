@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
+from kagemusha.certificate.signature import Standing, Trust
 from kagemusha.cli.key import TrustedOption, trusted_keys
 from kagemusha.cli.options import JsonOption
-from kagemusha.cli.output import plain, say, say_json
+from kagemusha.cli.output import about, plain, progress_bar, say, say_json, speech, spoken
 from kagemusha.errors import UsageError
+from kagemusha.words.catalogue import Say, noted
+
+if TYPE_CHECKING:
+    from kagemusha.forensics.verify import Verdict
+
+STANDINGS = {
+    Standing.SIGNED: noted("intact and signed by {signer} (key {key})"),
+    Standing.UNSIGNED: noted("intact but signed by nobody: who made it cannot be known"),
+    Standing.UNTRUSTED: noted("intact but signed by a key you do not trust ({key})"),
+}
+"""The verdicts that are said in other languages, too."""
 
 
 def verify(
@@ -34,7 +46,21 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of --page: en or ja.")] = "en",
+    quality_page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also make the page that says what the doubles can be used for, in --language, from the verified "
+            "model; a file that is there must be that very page.",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language of --page and --quality-page, en or ja; by default the one that the command line speaks.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Recompute every number and hash of a release, offline, and say who signed it.
@@ -42,7 +68,6 @@ def verify(
     Exits with 8 if anything does not match, and with 10 if it does but the key that signed is expired or revoked. With
     --key or --trusted a signature by one of these keys is needed; without one it exits with 10, too.
     """
-    from kagemusha.certificate.signature import Trust
     from kagemusha.forensics.verify import verify_release
 
     demanded = key is not None or trusted is not None
@@ -51,9 +76,11 @@ def verify(
     read = verdict.certificate
     if ledger is not None:
         verdict = verdict.with_check(_ledger_check(ledger, read.release, verdict.digest))
-    if page is not None:
-        made = _page(page, read, language, verdict.intact)
-        verdict = verdict if made is None else verdict.with_check(made)
+    words = speech()
+    pages = {page: _certificate_page, quality_page: _quality_page}
+    for path, text in pages.items():
+        if path is not None and verdict.intact:
+            verdict = verdict.with_check(_page(path, certificate, text(certificate, read, language or spoken())))
     if as_json:
         say_json(
             {
@@ -77,33 +104,50 @@ def verify(
             say(f"{_mark(check)} {plain(check.what)}: {plain(check.detail)}")
     verdict.require()
     if not as_json:
-        say(f"[bold]{plain(verdict.sentence)}[/]")
+        say(f"[bold]{plain(_verdict(verdict, words))}[/]")
         for caution in verdict.cautions:
-            say(f"[yellow]but[/] {plain(caution)}")
-        promise = f"{read.promised.in_words()}: about one {read.of_whom}"
+            say(f"[yellow]{words('but')}[/] {plain(caution)}")
+        promise = f"{read.promised.in_words(words)}. {about(read, words)}"
         say(
             f"[bold]{plain(promise)}[/]"
             if not read.broken_because
-            else "[red bold]ε = ∞: the certificate itself says there is no guarantee[/]"
+            else f"[red bold]{words('ε = ∞: the certificate itself says there is no guarantee')}[/]"
         )
 
 
-def _page(path: Path, certificate: Certificate, language: str, intact: bool) -> Check | None:
-    """Write the page where none is, or compare the one that is there; nothing is made of what does not hold."""
-    from kagemusha.certificate.inventory import CERTIFICATE
+def _verdict(verdict: Verdict, words: Say) -> str:
+    """The verdict in the reader's language; what does not hold is named as the checks are."""
+    if not verdict.intact or verdict.signed.standing not in STANDINGS or spoken() == "en":
+        return verdict.sentence
+    return words(STANDINGS[verdict.signed.standing], key=verdict.signed.key, signer=verdict.signed.signer)
+
+
+def _certificate_page(_: Path, read: Certificate, language: str) -> str:
     from kagemusha.certificate.translated import translated
+
+    return translated(read, language)
+
+
+def _quality_page(release: Path, _: Certificate, language: str) -> str:
+    from kagemusha.quality.statement import quality_page
+
+    with progress_bar() as progress:
+        return quality_page(release if release.is_dir() else release.parent, language, progress=progress)
+
+
+def _page(path: Path, release: Path, text: str) -> Check:
+    """Write the page where none is, or compare the one that is there."""
+    from kagemusha.certificate.inventory import CERTIFICATE
     from kagemusha.files import read_regular, write_whole
 
-    text = translated(certificate, language).encode()
-    if not intact:
-        return None
+    content = text.encode()
     if path.exists():
-        same = read_regular(path, follow=True) == text
-        return Check(path.name, same, "says what the certificate says" if same else "is not the certificate's page")
+        same = read_regular(path, follow=True) == content
+        return Check(path.name, same, "says what the release says" if same else "is not the page of this release")
     if (path.parent / CERTIFICATE).exists():
-        raise UsageError(f"--page {path}: choose a place outside the release folder, which holds its own files alone")
-    write_whole(path, text)
-    return Check(path.name, True, "was made from the certificate")
+        raise UsageError(f"{path}: choose a place outside the release folder, which holds its own files alone")
+    write_whole(path, content)
+    return Check(path.name, True, "was made from what was verified")
 
 
 def _mark(check: Check) -> str:

@@ -21,6 +21,7 @@ from kagemusha.columns.label import (
     unlike,
 )
 from kagemusha.columns.labelled import HELD, Labelled
+from kagemusha.words.catalogue import Say
 
 _TOO_LONG = 10**300
 MANY_VALUES = 10_000
@@ -235,9 +236,9 @@ class Category(Labelled):
                 (plain if canonical(text) == number_text(number) else odd).setdefault(number, code)
         return odd | plain
 
-    @property
-    def _groups_in_words(self) -> str:
-        return f", grouped by their first {' and '.join(map(str, self.levels))} characters" if self.levels else ""
+    def _groups_described(self, say: Say) -> str:
+        levels = say(" and ").join(map(str, self.levels))
+        return say(", grouped by their first {levels} characters", levels=levels) if self.levels else ""
 
     @property
     def advice(self) -> list[str]:

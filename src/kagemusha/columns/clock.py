@@ -23,6 +23,7 @@ from kagemusha.columns.spans import span_of, written
 from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import LONGEST, Elapsed, Instant, Plain, plain
 from kagemusha.errors import UsageError
+from kagemusha.words.catalogue import noted
 
 if TYPE_CHECKING:
     from kagemusha.columns.dialect import Dialect
@@ -245,7 +246,7 @@ class Duration(Clock):
     """
 
     kind: ClassVar[str] = "duration"
-    noun: ClassVar[str] = "a length of time"
+    noun: ClassVar[str] = noted("a length of time")
     counted: ClassVar[bool] = True
     fields: ClassVar[tuple[str, ...]] = (*Clock.fields, "dtype")
 
@@ -265,7 +266,7 @@ class TimeOfDay(Clock):
     """
 
     kind: ClassVar[str] = "time"
-    noun: ClassVar[str] = "a time of the day"
+    noun: ClassVar[str] = noted("a time of the day")
     _allowed: ClassVar[str] = "a time of the day such as '08:30' or '23:59:59'"
 
     def _validate(self) -> None:

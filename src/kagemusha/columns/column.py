@@ -26,6 +26,7 @@ from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 from kagemusha.errors import SchemaError
+from kagemusha.words.catalogue import Say
 
 if TYPE_CHECKING:
     from kagemusha.columns.cells import Cells
@@ -122,10 +123,9 @@ class Column(ABC):
         """Whether a value may be missing."""
         return False
 
-    @property
     @abstractmethod
-    def in_words(self) -> str:
-        """What the schema says of the column, in a sentence."""
+    def described(self, say: Say = str.format) -> str:
+        """What the schema says of the column, in a sentence of the reader's language."""
 
     @property
     def beginnings(self) -> Sequence[str]:

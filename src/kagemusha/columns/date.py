@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import ClassVar
 
 from kagemusha.columns.moment import STAMPS, Moment
+from kagemusha.words.catalogue import noted
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Date(Moment):
     """Days (or months or years, if the format shows no more)."""
 
     kind: ClassVar[str] = "date"
-    noun: ClassVar[str] = "a date"
+    noun: ClassVar[str] = noted("a date")
     shown_as: ClassVar[str] = "date32"
     default_unit: ClassVar[str] = "D"
     resolutions: ClassVar[tuple[str, ...]] = ("Y", "M", "D")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kagemusha.columns.moment import STAMPS, Moment
+from kagemusha.words.catalogue import noted
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Datetime(Moment):
     """Moments to the second (or what the format shows). Time zones are not kept: UTC counts."""
 
     kind: ClassVar[str] = "datetime"
-    noun: ClassVar[str] = "a moment"
+    noun: ClassVar[str] = noted("a moment")
     shown_as: ClassVar[str] = "timestamp[us]"
     default_unit: ClassVar[str] = "s"
     resolutions: ClassVar[tuple[str, ...]] = ("D", "h", "m", "s", "us")

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from kagemusha.columns.column import Column
+from kagemusha.words.catalogue import Say
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,5 @@ class Drop(Column):
     def _validate(self) -> None:
         self._check_text("reason")
 
-    @property
-    def in_words(self) -> str:
-        return f"It is left out of the doubles: {self.reason}."
+    def described(self, say: Say = str.format) -> str:
+        return say("It is left out of the doubles: {reason}.", reason=self.reason)

@@ -14,6 +14,7 @@ from kagemusha.columns.bins import EXACT, check_scale, ends, lattice_starts, lis
 from kagemusha.columns.column import INTEGER_TYPES, MAX_CODES
 from kagemusha.columns.measured import SPELT
 from kagemusha.columns.number import Number
+from kagemusha.words.catalogue import noted
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Integer(Number):
 
     kind: ClassVar[str] = "integer"
     asked_as: ClassVar[type] = int
-    noun: ClassVar[str] = "a whole number"
+    noun: ClassVar[str] = noted("a whole number")
     fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "scale", "values", *SPELT, "dtype")
     largest: ClassVar[tuple[int, int]] = (0, 10_000)
 

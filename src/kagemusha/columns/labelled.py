@@ -19,8 +19,9 @@ from kagemusha.columns.modelled import Modelled
 from kagemusha.columns.pushed import Pushed, empty_text, may_speak
 from kagemusha.columns.stored import MOMENTS, Stored
 from kagemusha.columns.values import GAPS, UNREADABLE, Elapsed, Instant, Plain
-from kagemusha.columns.words import some
+from kagemusha.columns.words import MAY_LACK, some
 from kagemusha.errors import UsageError
+from kagemusha.words.catalogue import Say
 
 if TYPE_CHECKING:
     from kagemusha.columns.dialect import Dialect, DuckDialect
@@ -263,15 +264,14 @@ class Labelled(Modelled):
             raise UsageError(f"where: {self.name} has no value {value!r}; it has {shown}")
         return wanted
 
-    @property
-    def in_words(self) -> str:
-        gaps = "; values may be missing" if self.missing else ""
+    def described(self, say: Say = str.format) -> str:
+        gaps = say(MAY_LACK) if self.missing else ""
         if self.open_fields:
-            return f"It is a category whose values are not listed{gaps}."
+            return say("It is a category whose values are not listed{gaps}.", gaps=gaps)
         # what stands for values outside the list is never shown where doubles get a listed one instead
         shown = [text_of(label) for code, label in enumerate(self.labels) if code != self.unseen_code]
-        return f"It is one of: {some(shown)}{self._groups_in_words}{gaps}."
+        groups = self._groups_described(say)
+        return say("It is one of: {values}{groups}{gaps}.", values=some(shown, say), groups=groups, gaps=gaps)
 
-    @property
-    def _groups_in_words(self) -> str:
+    def _groups_described(self, say: Say) -> str:
         return ""

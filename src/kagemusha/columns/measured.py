@@ -20,7 +20,8 @@ from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import OutOfDomain
 from kagemusha.columns.label import COMPARE, NOT_A_NUMBER, number_of
 from kagemusha.columns.pushed import PushedAxis
-from kagemusha.columns.words import some
+from kagemusha.columns.words import MAY_LACK, some
+from kagemusha.words.catalogue import Say
 
 MOST_SPECIAL = 64
 MANY_BINS = 256
@@ -204,21 +205,29 @@ class Measured(PushedAxis):
         """Special values that are texts."""
         return [value for value in self.special if isinstance(value, str)]
 
-    @property
-    def in_words(self) -> str:
-        gaps = "; values may be missing" if self.missing else ""
-        special = f"; {', '.join(map(str, self.special))} stand for something else" if self.special else ""
+    def described(self, say: Say = str.format) -> str:
+        values = ", ".join(map(str, self.special))
+        special = say("; {values} stand for something else", values=values) if self.special else ""
+        also = special + (say(MAY_LACK) if self.missing else "")
+        noun = say(self.noun)
         if self.points is not None:
-            return f"It is one of the numbers {some([f'{v:g}' for v in self.points])}{special}{gaps}."
+            return say(
+                "It is one of the numbers {values}{also}.", values=some([f"{v:g}" for v in self.points], say), also=also
+            )
         if self.open_fields:
-            return f"It is {self.noun} whose bounds are not declared{special}{gaps}."
-        count = f"{self.n_values:,} steps" if self.n_values != 1 else "one step"
+            return say("It is {noun} whose bounds are not declared{also}.", noun=noun, also=also)
         lower, upper = (end if own is None else own for own, end in ((self.lower, self.low), (self.upper, self.high)))
-        return f"It is {self.noun} from {lower} to {upper}, in {count}{self._growing}{special}{gaps}."
-
-    @property
-    def _growing(self) -> str:
-        return " that grow with the numbers" if self.grows else ""
+        steps = say("one step") if self.n_values == 1 else say("{n:,} steps", n=self.n_values)
+        growing = say(" that grow with the numbers") if self.grows else ""
+        return say(
+            "It is {noun} from {lower} to {upper}, in {steps}{growing}{also}.",
+            noun=noun,
+            lower=lower,
+            upper=upper,
+            steps=steps,
+            growing=growing,
+            also=also,
+        )
 
     @property
     def advice(self) -> list[str]:

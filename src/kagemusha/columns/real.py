@@ -16,6 +16,7 @@ from kagemusha.columns.bins import check_scale, ends, listed_values
 from kagemusha.columns.measured import SPELT
 from kagemusha.columns.number import Number
 from kagemusha.errors import UsageError
+from kagemusha.words.catalogue import noted
 
 _OCTAVES = 128
 
@@ -39,7 +40,7 @@ class Real(Number):
 
     kind: ClassVar[str] = "real"
     asked_as: ClassVar[type] = float
-    noun: ClassVar[str] = "a number"
+    noun: ClassVar[str] = noted("a number")
     largest: ClassVar[tuple[float, float]] = (0.0, 1e4)
     fields: ClassVar[tuple[str, ...]] = (
         "lower",

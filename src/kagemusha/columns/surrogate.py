@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import Column
+from kagemusha.words.catalogue import Say
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,5 @@ class Surrogate(Column):
         """The prefix."""
         return [f"{self.prefix}0"]
 
-    @property
-    def in_words(self) -> str:
-        return f"It is a {self.kind}: fresh identifiers take its place."
+    def described(self, say: Say = str.format) -> str:
+        return say("It is a {kind}: fresh identifiers take its place.", kind=self.kind)

@@ -211,7 +211,7 @@ def _field(name: str, schema: Schema, table: str) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"doubles/{name}",
         "name": name,
-        "description": column.in_words,
+        "description": column.described(),
         "dataType": _TYPES.get(column.kind, "sc:Text"),
         "source": {"fileObject": {"@id": table}, "extract": {"column": name}},
     }

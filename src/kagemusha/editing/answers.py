@@ -12,15 +12,16 @@ from kagemusha.errors import SchemaError
 from kagemusha.schema import Column, Drop, Measured, Modelled, Schema, Surrogate
 from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.unit import EACH_ROW, Unit
+from kagemusha.words.catalogue import noted
 
 MODELLED = tuple(kind for kind, column in KINDS.items() if issubclass(column, Modelled))
 
 SOURCES = (
-    "general knowledge",
-    "a code list or standard",
-    "the form it was typed into",
-    "the law",
-    "a published table",
+    noted("general knowledge"),
+    noted("a code list or standard"),
+    noted("the form it was typed into"),
+    noted("the law"),
+    noted("a published table"),
 )
 """Public sources that are offered; words of one's own will do, too."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kagemusha.schema import Integer, Schema
 from kagemusha.schema.constraints import Inequality
+from kagemusha.words.catalogue import Say
 
 BIRTH = re.compile(r"(?i)birth|dob|born")
 AGE = re.compile(r"(?i)(^|[_\W])age($|[_\W])")
@@ -27,18 +28,20 @@ class Offer:
     age: str | None = None
     """The column of ages that takes the place of a birth date; None for the days between two dates."""
 
-    @property
-    def in_words(self) -> str:
+    def described(self, say: Say = str.format) -> str:
         """What is offered, and why."""
+        names = {"first": self.first, "second": self.second}
         if self.age is not None:
-            return (
-                f"{self.first}, {self.second} and {self.age} belong together: is {self.age} the full years from "
-                f"{self.first} to {self.second}? Then doubles "
-                f"get an {self.age} first and a {self.first} that agrees with it"
+            return say(
+                "{first}, {second} and {age} belong together: is {age} the full years from {first} to {second}? Then "
+                "doubles get an {age} first and a {first} that agrees with it.",
+                age=self.age,
+                **names,
             )
-        return (
-            f"{self.first} is never after {self.second}. Doubles obey, but how many days lie between the two would be "
-            "known to a bin only. If you say the most days that there can be, the days themselves are modelled and kept"
+        return say(
+            "{first} is never after {second}. Doubles obey, but how many days lie between the two would be known to a "
+            "bin only. If you say the most days that there can be, the days themselves are modelled and kept.",
+            **names,
         )
 
     def taken(self, schema: Schema, confirmed: str, most: int | None = None) -> Schema:

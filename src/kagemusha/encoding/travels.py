@@ -31,3 +31,11 @@ def travels(schema: Schema, *, records: bool, discovered: bool) -> str:
         "Where the table lives, its values were turned into codes and counted. What left the engine: "
         f"{', '.join(over)}. Rows that came over as they are: {raw}{whole}."
     )
+
+
+LINKED = (
+    "Where the tables live, their values were turned into codes. What left the engine, to be linked and counted: the "
+    "codes of all rows, the columns that say whose each row is, and the column of their order; and as they are, values "
+    "that the engine does not read (bytes, numbers or dates of unusual spelling)."
+)
+"""What leaves an engine where several tables belong together."""

@@ -26,7 +26,7 @@ from kagemusha.files import write_whole
 from kagemusha.marginals.information import shares
 from kagemusha.pages import template
 from kagemusha.quality.statement import MOST_DRAWN, VERDICT_COLOURS, VERDICT_MARKS, verdict_picture
-from kagemusha.quality.statement import in_words as expected_in_words
+from kagemusha.quality.words import in_words as expected_in_words
 from kagemusha.schema import Clique, Modelled
 from kagemusha.version import __version__
 

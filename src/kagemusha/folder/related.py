@@ -20,6 +20,8 @@ from kagemusha.models.related import RelatedModel
 from kagemusha.progress import Progress, part, silent
 from kagemusha.schema.declared import read_declared
 from kagemusha.schema.related import Related
+from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
 
 
 def write_related(
@@ -81,3 +83,13 @@ def doubles_in(folder: Path, schema: Related) -> dict[str, Path]:
             raise DataError(f"{folder}: there are no doubles of {table.name!r}")
         found[table.name] = there[0]
     return found
+
+
+def linkable(schema: Related) -> bool:
+    """Whether doubles show the identifiers that say which rows belong together."""
+    return all(table.schema[key].in_doubles for table in schema for key in table.keys)
+
+
+def counted_doubles(model: RelatedModel, persons: int) -> RelatedSource:
+    """Doubles drawn to be judged, linked and counted as real tables are."""
+    return open_related(model.sample(persons, seed=0, like="pyarrow"), model.schema.apart)

@@ -18,7 +18,7 @@ from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.paid import bell_shaped, paid_check
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.events import Event
-from kagemusha.schema import Schema
+from kagemusha.schema import Drop, Schema
 from kagemusha.schema.related import Related, Table
 
 E = TypeVar("E", bound=Event)
@@ -91,7 +91,8 @@ def _model_checks(model: Model, certificate: Certificate, schema: Related, view:
 def _drawn_check(inventory: Inventory, certificate: Certificate, model: Model, table: Table) -> Check:
     """Persons may well have been drawn from their model; rows below depend on them, so their counts say less."""
     keys = (column for column in table.schema if column.name in table.keys)
-    own = replace(model, schema=Schema([*keys, *table.modelled]))
+    worked = (Drop(column.name) for column in table.schema.coded if column not in table.modelled)
+    own = replace(model, schema=Schema([*keys, *table.modelled, *worked]))
     path = inventory.folder / _doubles(inventory, table.name)[0]
     return drawn_check(path, own, safe=SAFE in certificate.assumptions)
 

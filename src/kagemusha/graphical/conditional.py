@@ -1,13 +1,15 @@
 """Rows drawn from a field given what is known of each of them: other evidence for every row, exactly.
 
 The columns that are known turn every potential into a table over the others, one per row; what is left of the graph is
-small. A junction tree over the other columns then serves all rows at once: products up the tree, draws down, with the
-rows as the leading axis, some at a time. Work grows with rows times cells of that tree.
+small. A junction tree over the other columns then serves all rows at once: products up the tree, draws down, some rows
+at a time, with the rows as the last axis, so that every step runs along memory. Tables are products of weights, each
+line of a potential scaled to 1 at its largest: what is less likely than e⁻⁷⁰⁰ beside the likeliest cannot occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.schema.domain import Clique, Domain
 
-CELLS = 1 << 19
+CELLS = 1 << 18
 """Cells of all rows' tables that are worked on at a time: few enough for the processor's cache."""
 
 
@@ -28,34 +30,61 @@ class Part:
     """A potential as one table over the columns to be drawn for each combination of the known ones."""
 
     clique: Clique
-
     known: Clique
     free: Clique
-    table: FloatArray
-    """Log potentials, one line per combination of the known columns."""
+    weights: FloatArray
+    """One column per combination of the known columns, one line per cell of the free ones; at most 1."""
+    scale: FloatArray
+    """The logarithm of what each column was divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Some rows as their evidence: for each part the combination of its known columns, row by row."""
+
+    rows: int
+    at: Sequence[IntArray]
+    members: Sequence[Any]
+    """For each part which rows have each combination, as a sparse matrix; None where there is one combination."""
 
 
 class ConditionalField:
-    """Draws the other columns of a field's rows, given `known` ones; with `rough`, in half the digits."""
+    """Draws the other columns of a field's rows, given `known` ones."""
 
-    def __init__(
-        self, field: MarkovField, known: Iterable[str], *, max_cells: int | None = None, rough: bool = False
-    ) -> None:
+    def __init__(self, field: MarkovField, known: Iterable[str], *, max_cells: int | None = None) -> None:
         self.domain = field.domain
-        self._kind: Any = np.float32 if rough else np.float64
-        given = set(known)
-        self.free = self.domain.project(name for name in self.domain if name not in given)
-        self.parts = [
-            part
-            for c, table in field.potentials.items()
-            if (part := _part(self.domain, c, table.astype(self._kind), given)).free
-        ]
+        self._given = set(known)
+        self.free = self.domain.project(name for name in self.domain if name not in self._given)
+        self.parts = self._parts(field.potentials)
         self.tree = junction_tree(self.free, [part.free for part in self.parts], max_cells=max_cells)
-        self._hosted: list[list[Part]] = [[] for _ in self.tree.cliques]
-        for part in self.parts:
+        # potentials over the same free columns are multiplied with each other first: that is small
+        self._hosted: list[dict[Clique, list[int]]] = [{} for _ in self.tree.cliques]
+        for at, part in enumerate(self.parts):
             host = self.tree.host(part.free)
             assert host is not None
-            self._hosted[host].append(part)
+            self._hosted[host].setdefault(part.free, []).append(at)
+
+    def with_potentials(self, potentials: Mapping[Clique, FloatArray]) -> ConditionalField:
+        """The same field with other numbers in its potentials."""
+        other = copy(self)
+        other.parts = self._parts(potentials)
+        return other
+
+    def _parts(self, potentials: Mapping[Clique, FloatArray]) -> list[Part]:
+        found = (_part(self.domain, clique, table, self._given) for clique, table in potentials.items())
+        return [part for part in found if part.free]
+
+    def lines(self, codes: IntArray) -> list[Lines]:
+        """The evidence of rows, some at a time."""
+        step = max(1, CELLS // max(1, self.tree.cells))
+        return [self._lines(codes[begin : begin + step]) for begin in range(0, len(codes), step)]
+
+    def _lines(self, codes: IntArray, *, members: bool = True) -> Lines:
+        at = [self.domain.flat(part.known, codes.T) if part.known else np.zeros(0, np.int64) for part in self.parts]
+        sparse = [
+            _member(a, part.weights.shape[1]) if members else None for a, part in zip(at, self.parts, strict=True)
+        ]
+        return Lines(len(codes), at, sparse)
 
     def draw(self, codes: IntArray, rng: np.random.Generator) -> None:
         """Fill in the free columns of rows whose known columns are there; one line per row, columns as in `domain`."""
@@ -73,35 +102,35 @@ class ConditionalField:
         step = max(1, CELLS // max(1, self.tree.cells))
         hosts = [self.tree.host((name,)) for name in columns]
         for begin in range(0, len(codes), step):
-            beliefs, _ = self._beliefs(codes[begin : begin + step])
+            beliefs, _ = self._beliefs(self._lines(codes[begin : begin + step], members=False))
             for name, host, table in zip(columns, hosts, found, strict=True):
                 assert host is not None
-                table[begin : begin + step] = beliefs[host].sum(axis=_others(self.tree.cliques[host], (name,)))
+                table[begin : begin + step] = beliefs[host].sum(axis=_others(self.tree.cliques[host], (name,))).T
         return found
 
-    def expected(self, codes: IntArray) -> tuple[float, list[FloatArray]]:
-        """Sum of log Z over rows like these, and how often each cell of each potential is expected among them.
+    def expected(self, lines: Iterable[Lines]) -> tuple[float, list[FloatArray]]:
+        """Sum of log Z over rows with this evidence, and how often each cell of each potential is expected among them.
 
         One line per combination of a potential's known columns, as in `parts`.
         """
         log_z = 0.0
-        found = [np.zeros(part.table.shape) for part in self.parts]
-        step = max(1, CELLS // max(1, self.tree.cells))
-        for begin in range(0, len(codes), step):
-            some = codes[begin : begin + step]
+        found = [np.zeros(part.weights.T.shape) for part in self.parts]
+        for some in lines:
             beliefs, logs = self._beliefs(some)
             log_z += float(logs.sum())
-            for part, sums in zip(self.parts, found, strict=True):
-                host = self.tree.host(part.free)
-                assert host is not None
-                lines = beliefs[host].sum(axis=_others(self.tree.cliques[host], part.free)).reshape(len(some), -1)
-                sums += _summed(self.domain.flat(part.known, some.T), lines, len(sums))
+            for clique, belief, hosted in zip(self.tree.cliques, beliefs, self._hosted, strict=True):
+                for free, parts in hosted.items():
+                    cells = belief.sum(axis=_others(clique, free)).reshape(-1, some.rows)
+                    turned = np.ascontiguousarray(cells.T)
+                    for at in parts:
+                        member = some.members[at]
+                        found[at] += cells.sum(axis=1) if member is None else member @ turned
         return log_z, found
 
-    def _beliefs(self, codes: IntArray) -> tuple[list[FloatArray], FloatArray]:
+    def _beliefs(self, lines: Lines) -> tuple[list[FloatArray], FloatArray]:
         """For each clique the chances of its cells, and log Z, row by row."""
         beliefs: list[FloatArray] = []
-        tables, log_z = self._upward(codes)
+        tables, log_z = self._upward(lines)
         for node, (clique, table) in enumerate(zip(self.tree.cliques, tables, strict=True)):
             separator = self.tree.separators[node]
             sums = table.sum(axis=_others(clique, separator), keepdims=True)
@@ -112,38 +141,45 @@ class ConditionalField:
             beliefs.append(table * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0))
         return beliefs, log_z
 
-    def _upward(self, codes: IntArray) -> tuple[list[FloatArray], FloatArray]:
+    def _upward(self, lines: Lines) -> tuple[list[FloatArray], FloatArray]:
         """For each clique the products of its potentials and of what comes from below, scaled row by row; and log Z."""
-        tree, free = self.tree, self.free
-        log_z = np.zeros(len(codes))
+        tree, free, rows = self.tree, self.free, lines.rows
+        log_z = np.zeros(rows)
         tables: list[FloatArray] = [np.zeros((0,))] * len(tree.cliques)
-        messages: list[tuple[int, Clique, FloatArray]] = []
+        messages: list[list[tuple[Clique, FloatArray]]] = [[] for _ in tree.cliques]
         for node in reversed(range(len(tree.cliques))):
             clique = tree.cliques[node]
-            logs = np.zeros((len(codes), *free.shape(clique)), dtype=self._kind)
-            for part in self._hosted[node]:
-                lines = part.table[self.domain.flat(part.known, codes.T)] if part.known else part.table
-                logs += lines.reshape(-1, *_spread(free, clique, part.free))
-            for parent, separator, message in messages:
-                if parent == node:
-                    logs += message.reshape(len(codes), *_spread(free, clique, separator))
-            inner = tuple(range(1, logs.ndim))
-            top = logs.max(axis=inner, keepdims=True)
-            top[np.isneginf(top)] = 0.0
-            table = np.exp(np.subtract(logs, top, out=logs), out=logs)
+            factors = [(names, self._product(parts, lines, log_z)) for names, parts in self._hosted[node].items()]
+            table = np.ones((*free.shape(clique), rows))
+            for names, factor in sorted([*factors, *messages[node]], key=lambda pair: pair[1].size):
+                table *= factor.reshape(*_spread(free, clique, names), factor.shape[-1])
             tables[node] = table
-            log_z += top.reshape(len(codes))
+            out = table.sum(axis=_others(clique, tree.separators[node] if tree.parents[node] >= 0 else ()))
+            top = out.reshape(-1, rows).max(axis=0)
+            with np.errstate(divide="ignore"):
+                log_z += np.log(top)
             if tree.parents[node] >= 0:
-                out = tuple(1 + i for i, name in enumerate(clique) if name not in tree.separators[node])
-                with np.errstate(divide="ignore"):
-                    messages.append((tree.parents[node], tree.separators[node], np.log(table.sum(axis=out))))
-        with np.errstate(divide="ignore"):
-            log_z += np.log(tables[0].reshape(len(codes), -1).sum(axis=1))
+                messages[tree.parents[node]].append((tree.separators[node], out / np.where(top > 0, top, 1.0)))
         return tables, log_z
+
+    def _product(self, parts: Sequence[int], lines: Lines, log_z: FloatArray) -> FloatArray:
+        """Potentials over the same free columns, multiplied: their cells, then rows."""
+        found: FloatArray | None = None
+        for at in parts:
+            part = self.parts[at]
+            own = part.weights
+            if part.known:
+                own = own.take(lines.at[at], axis=1)
+                log_z += part.scale[lines.at[at]]
+            else:
+                log_z += part.scale[0]
+            found = own if found is None else found * own
+        assert found is not None
+        return found
 
     def _draw(self, codes: IntArray, rng: np.random.Generator) -> None:
         tree, free = self.tree, self.free
-        tables, _ = self._upward(codes)
+        tables, _ = self._upward(self._lines(codes, members=False))
         rows = np.arange(len(codes))
         axes = {name: self.domain.axis(name) for name in free}
         for node, clique in enumerate(tree.cliques):
@@ -151,18 +187,18 @@ class ConditionalField:
             fresh = [name for name in clique if name not in separator]
             if not fresh:
                 continue
-            order = [1 + clique.index(name) for name in (*separator, *fresh)]
-            table = np.transpose(tables[node], (0, *order)).reshape(len(codes), free.cells(separator), -1)
+            order = [clique.index(name) for name in (*separator, *fresh)]
+            table = tables[node].transpose(*order, len(order)).reshape(free.cells(separator), -1, len(codes))
             context = np.zeros(len(codes), dtype=np.int64)
             for name in separator:
                 context = context * free.size(name) + codes[:, axes[name]]
-            lines = np.cumsum(table[rows, context], axis=1)
-            total = lines[:, -1]
+            sums = np.cumsum(table[context, :, rows], axis=1)
+            total = sums[:, -1]
             if not (total > 0).all():
                 raise DataError("the model rules out every row that goes with what is known, so there is none to draw")
             # below the total, so that the cell it falls into is a possible one
             target = np.minimum(rng.random(len(codes)) * total, np.nextafter(total, 0.0))
-            cell = (lines <= target[:, None]).sum(axis=1)
+            cell = (sums <= target[:, None]).sum(axis=1)
             for name, code in zip(fresh, np.unravel_index(cell, free.shape(fresh)), strict=True):
                 codes[:, axes[name]] = code
 
@@ -170,27 +206,27 @@ class ConditionalField:
 def _part(domain: Domain, clique: Clique, table: FloatArray, given: set[str]) -> Part:
     known = tuple(name for name in clique if name in given)
     free = tuple(name for name in clique if name not in given)
-    order = [clique.index(name) for name in (*known, *free)]
-    return Part(clique, known, free, np.ascontiguousarray(table.transpose(order)).reshape(domain.cells(known), -1))
+    order = [clique.index(name) for name in (*free, *known)]
+    logs = table.transpose(order).reshape(domain.cells(free), domain.cells(known))
+    scale = logs.max(axis=0)
+    scale[np.isneginf(scale)] = 0.0
+    return Part(clique, known, free, np.exp(logs - scale), scale)
 
 
-def _summed(groups: IntArray, lines: FloatArray, size: int) -> FloatArray:
-    """Sums of lines by group."""
+def _member(groups: IntArray, size: int) -> Any:
+    """Which rows are in which group."""
     from scipy.sparse import csr_matrix
 
-    if size == 1:
-        return np.asarray(lines.sum(axis=0, keepdims=True))
-    member = csr_matrix(
-        (np.ones(len(groups), dtype=lines.dtype), (groups, np.arange(len(groups)))), (size, len(groups))
-    )
-    return np.asarray(member @ lines)
+    if not len(groups):
+        return None
+    return csr_matrix((np.ones(len(groups)), (groups, np.arange(len(groups)))), (size, len(groups)))
 
 
 def _spread(domain: Domain, clique: Clique, names: Clique) -> tuple[int, ...]:
-    """The shape of a table over some names of a clique, to be added to one over all of them."""
+    """The shape of a table over some names of a clique, to be multiplied with one over all of them."""
     return tuple(domain.size(name) if name in names else 1 for name in clique)
 
 
 def _others(clique: Clique, names: Clique) -> tuple[int, ...]:
-    """Axes of a clique's table, one row each, that are summed out to leave some names."""
-    return tuple(1 + i for i, name in enumerate(clique) if name not in names)
+    """Axes of a clique's table that are summed out to leave some names, and the rows."""
+    return tuple(i for i, name in enumerate(clique) if name not in names)

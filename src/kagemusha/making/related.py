@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import UsageError
 from kagemusha.folder.folder import claimed
-from kagemusha.folder.related import write_related
+from kagemusha.folder.related import counted_doubles, linkable, write_related
 from kagemusha.ledger import Cap
 from kagemusha.making.order import Order, find_cap, require_cap_fits
-from kagemusha.making.release import require_free
+from kagemusha.making.release import JUDGING, require_free
 from kagemusha.models.related import RelatedModel
 from kagemusha.progress import Progress, part, silent
+from kagemusha.quality.related import related_quality_files
 from kagemusha.schema.related import Related
 from kagemusha.synthesizers.registry import DEFAULT
 from kagemusha.synthesizers.related_fit import PlannedRelated, plan_related
+
+JUDGED = 20_000
+"""Persons whose doubles are drawn for the quality statement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +39,6 @@ def planned_related(order: Order, related: Related) -> PlannedRelated:
         "discover (--discover)": order.discover is not None,
         "allow_derived (--allow-derived)": order.allow_derived,
         "target (--target)": order.target is not None,
-        "table=… (--table)": order.place is not None,
-        "a statement timeout": order.timeout is not None,
     }
     for what, given in refused.items():
         if given:
@@ -54,6 +56,8 @@ def planned_related(order: Order, related: Related) -> PlannedRelated:
         policy=order.policy,
         key=order.key,
         simulation=order.simulation,
+        place=order.place,
+        timeout=order.timeout,
     )
 
 
@@ -82,6 +86,10 @@ def make_related_release(order: Order, related: Related, *, progress: Progress =
         paid_before = any(record.id == release and record.closed for record in book.releases())
         capped_before = order.settled(book, planned)
         model = planned.carry_out(book, hold=True, progress=part(progress, 0.0, 0.7))
+
+        def remember(certificate: Certificate) -> None:
+            book.close_release(certificate.release, certificate.digest())
+
         certificate = write_related(
             place,
             model,
@@ -89,8 +97,13 @@ def make_related_release(order: Order, related: Related, *, progress: Progress =
             file_kind=output.file_kind,
             safe=output.spreadsheet_safe,
             signer=signer,
-            before=lambda certificate: book.close_release(certificate.release, certificate.digest()),
-            progress=part(progress, 0.7, 1.0),
+            before=remember,
+            progress=part(progress, 0.7, 0.85),
         )
+        progress(JUDGING, 0.85)
+        if linkable(model.schema):
+            doubles = counted_doubles(model, min(output.rows or model.rows, JUDGED))
+            judged = related_quality_files(model, doubles, progress=part(progress, 0.9, 1.0))
+            certificate = place.add(certificate, judged, signer=signer, before=remember)
     cap = find_cap(book, planned.request.dataset, planned.request.policy)
     return MadeRelated(certificate, model, cap, capped_before, paid_before)

@@ -15,6 +15,7 @@ from kagemusha.models.steps import Steps
 from kagemusha.progress import Progress, silent
 from kagemusha.rules.conditions import Group
 from kagemusha.schema import Modelled
+from kagemusha.schema.across import ruled
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.views import NEXT, View, number, view_of
 
@@ -50,8 +51,8 @@ def draw_tables(
         if table.parent is None:
             found[table.name] = _persons(view, doubles[table.name], persons, groups, rng)
         elif table.parent in found and f"{table.name}{NEXT}" in doubles:
-            steps = Steps.of(doubles[table.name], doubles[f"{table.name}{NEXT}"], table, view)
-            rows, codes, cells = steps.draw(*parents(schema, table, view, found), rng)
+            steps = Steps.of(doubles[table.name], doubles[f"{table.name}{NEXT}"], schema, table, view)
+            rows, codes, cells = steps.draw(*parents(schema, table, view, found), rng, _above(schema, table, found))
             columns = (*view.own, *view.numbers)
             shown = {c.name: codes[:, i].astype(np.int64) for i, c in enumerate(columns)}
             found[table.name] = Drawn(cells, shown, rows)
@@ -71,13 +72,27 @@ def parents(schema: Related, table: Table, view: View, found: Mapping[str, Drawn
     parent = found[table.parent]
     context: list[Codes] = []
     for source, column, _ in view.context:
-        rows = np.arange(parent.rows)
-        above = schema[table.parent]
-        while above.name != source:
-            rows = found[above.name].parent[rows]
-            above = schema[above.parent or ""]
-        context.append(found[source].codes[column][rows])
+        context.append(found[source].codes[column][_rows_above(schema, table, source, found)])
     return context, np.asarray(parent.cells[number(table.name)].numbers, dtype=np.int64)
+
+
+def _above(schema: Related, table: Table, found: Mapping[str, Drawn]) -> dict[str, Cells]:
+    """The values of tables above that a table's rules speak of, row by row of its parent."""
+    rules = ruled(schema, table)
+    return {
+        name: found[source].cells[column][_rows_above(schema, table, source, found)]
+        for name, (source, column) in ({} if rules is None else rules.above).items()
+    }
+
+
+def _rows_above(schema: Related, table: Table, source: str, found: Mapping[str, Drawn]) -> IntArray:
+    """For each row of a table's parent, its row in a table above."""
+    above = schema[table.parent or ""]
+    rows = np.arange(found[above.name].rows)
+    while above.name != source:
+        rows = found[above.name].parent[rows]
+        above = schema[above.parent or ""]
+    return rows
 
 
 def codes_of(column: Modelled, cells: Cells) -> Codes:

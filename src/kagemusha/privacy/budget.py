@@ -14,6 +14,7 @@ from typing import Any
 
 from kagemusha.errors import UsageError, VerifyError
 from kagemusha.schema.unit import MOST_ROWS
+from kagemusha.words.catalogue import Say
 
 MOST_DELTA = 1e-5
 """The largest δ of a promise. With probability δ anything may be revealed, a whole record too: above this, somebody in
@@ -198,11 +199,15 @@ class Budget:
         """False for ε = ∞: no promise at all."""
         return math.isfinite(self.epsilon)
 
-    def in_words(self) -> str:
+    def in_words(self, say: Say = str.format) -> str:
         """The promise as a short phrase."""
-        epsilon = f"{self.epsilon:g}" if self.is_finite else "∞"
-        whom = "" if self.rows == 1 else f", for persons of up to {self.rows} rows"
-        return f"ε = {epsilon}, δ = {self.delta:g}, {self.adjacency} adjacency{whom}"
+        return say(
+            "ε = {epsilon}, δ = {delta:g}, {adjacency} adjacency{whom}",
+            epsilon=f"{self.epsilon:g}" if self.is_finite else "∞",
+            delta=self.delta,
+            adjacency=self.adjacency,
+            whom="" if self.rows == 1 else say(", for persons of up to {rows} rows", rows=self.rows),
+        )
 
 
 def require_promise(budget: Budget) -> None:

@@ -33,7 +33,7 @@ def proposal_notes(schema: Schema, table: Any = None) -> list[str]:
     left: dict[str, list[str]] = {}
     for column in schema:
         if not column.in_doubles:
-            left.setdefault(column.in_words, []).append(column.name)
+            left.setdefault(column.described(), []).append(column.name)
     count = sum(map(len, left.values()))
     if count:
         notes.append(f"{count} {'column is' if count == 1 else 'columns are'} not in the doubles:")

@@ -150,11 +150,11 @@ def expected_error(
             if clique not in tables:
                 found[clique] = _coupling(evidence, clique, sum(found[(n,)].high for n in clique))
                 continue
-            options = _intervals(evidence, clique, tables[clique], found, rng, draws)
+            options = intervals(evidence, clique, tables[clique], found, rng, draws)
             if clique in model.ceilings:
                 options.append(ErrorInterval(clique, 0.0, model.ceilings[clique] / evidence.total, "selection"))
             rounding = float(np.abs(tables[clique] / evidence.total - doubles[clique] / drawn.rows).sum())
-            joined = _joined(options, rounding)
+            joined = tightest(options, rounding)
             size, share = group_sizes(
                 tables[clique], evidence.tables(clique), joined.high * evidence.total, evidence.total / drawn.rows
             )
@@ -186,14 +186,14 @@ def _cliques(evidence: ReleasedNumbers) -> list[Clique]:
     return [*((name,) for name in domain), *pairs]
 
 
-def _joined(options: Sequence[ErrorInterval], rounding: float) -> ErrorInterval:
+def tightest(options: Sequence[ErrorInterval], rounding: float) -> ErrorInterval:
     """The tightest end of each side, widened by what drawing rows adds."""
     best = min(options, key=lambda option: option.high)
     low = min(best.high, max(option.low for option in options))
     return ErrorInterval(best.clique, max(0.0, low - rounding), min(2.0, best.high + rounding), best.known_from)
 
 
-def _intervals(
+def intervals(
     evidence: ReleasedNumbers,
     clique: Clique,
     table: FloatArray,

@@ -31,16 +31,6 @@ class NotListed:
     low: float
     high: float
 
-    @property
-    def words(self) -> str:
-        """For people; empty where the noise alone may explain what was counted."""
-        if self.low < 1:
-            return ""
-        return (
-            f"{self.column}: {self.low:,.0f} to {self.high:,.0f} people have a value that the schema does not list; "
-            "their doubles have a listed one."
-        )
-
 
 def not_listed(model: Model) -> Sequence[NotListed]:
     """Every such column of which counts were released, with an interval of people."""

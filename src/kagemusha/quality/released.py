@@ -9,20 +9,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
-from kagemusha.certificate.certificate import Certificate
 from kagemusha.marginals import NoisyMarginal
 from kagemusha.marginals.tally import merged
 from kagemusha.models.model import Model
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema import Clique
-
-if TYPE_CHECKING:
-    from kagemusha.quality.expected_error import ExpectedError
 
 WITHIN = 0.10
 """A count is right if it is off by at most this share of itself."""
@@ -234,64 +229,3 @@ class ReleasedNumbers:
         """The pair's counts if its columns were independent in the model."""
         first, second = self.model.project_many([(pair[0],), (pair[1],)])
         return np.asarray(np.outer(first, second) / self.total)
-
-
-FEW_CODES = 16
-"""Columns with more codes are named where fewer would help."""
-
-
-WITHIN_95 = 1.96
-"""Deviations of Gaussian noise that 95 of 100 answers stay within."""
-
-
-def strays_in_words(certificate: Certificate, rows: int) -> list[str]:
-    """Columns with so many cells out of place that the noise does not hide it, and how many, for people."""
-    seen, noise = certificate.parameters.get("strays"), certificate.parameters.get("strays_noise")
-    if not isinstance(seen, dict) or not isinstance(noise, int | float):
-        return []
-    return [
-        f"{column}: {max(0.0, count - WITHIN_95 * noise):,.0f} to {count + WITHIN_95 * noise:,.0f} of about {rows:,} "
-        "cells are blank, cannot be read, lie outside the bounds or are not listed. Doubles show values of the schema "
-        "instead: look at the schema and the table."
-        for column, count in seen.items()
-    ]
-
-
-def of_100(error: float) -> str:
-    """An error as doubles in a wrong cell, of 100."""
-    wrong = 50 * error
-    return f"{wrong:.2f}" if wrong < 1 else f"{wrong:.1f}"
-
-
-def what_helps(model: Model, expected: ExpectedError) -> list[str]:
-    """What would make the errors smaller, from the noise that the release itself states."""
-    released, found = ReleasedNumbers(model), []
-    noise = sorted(
-        (min(1.0, math.sqrt(2 / math.pi) * table.sigma * table.values.size / released.total), one.clique)
-        for one in expected.pairs
-        for table in released.tables(one.clique)[:1]
-    )
-    if noise:
-        share, clique = noise[len(noise) // 2]
-        found.append(
-            f"More ε: the noise alone puts up to {of_100(share)} of 100 doubles in a wrong cell of "
-            f"{' × '.join(clique)}, the middle one of the pairs that were measured. Twice the ε halves that."
-        )
-    rows = model.certificate.promised.rows
-    if rows > 1:
-        found.append(
-            f"Fewer rows per person: {rows:,} rows of a person count, so all noise is {rows:,} times that for one row "
-            "(max_rows in the schema; rows beyond it are left out)."
-        )
-    wide = sorted(model.schema.modelled, key=lambda column: -column.size)[:3]
-    if shown := [f"{column.name} ({column.size:,} codes)" for column in wide if column.size > FEW_CODES]:
-        found.append(
-            f"Fewer bins or categories: {', '.join(shown)}. With half as many a pair has half as many noisy cells."
-        )
-    alone = sum(one.known_from == "columns" for one in expected.pairs)
-    if alone:
-        found.append(
-            f"Fewer columns: {alone:,} of {len(expected.pairs):,} pairs are known from their columns alone; a "
-            "budget that is spread over fewer pairs reaches more of them."
-        )
-    return found

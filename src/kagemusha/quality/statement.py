@@ -8,16 +8,35 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from kagemusha.errors import DataError
+from kagemusha.files import read_regular
+from kagemusha.folder.loading import load_release
 from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.expected_error import CARE, LEVEL, USE, VERDICTS, ErrorInterval, ExpectedError, expected_error
 from kagemusha.quality.population import NotListed, PopulationTotal, not_listed, population_totals
-from kagemusha.quality.released import of_100, strays_in_words, what_helps
 from kagemusha.quality.svg import INK, picture, rect, shorten, text
+from kagemusha.quality.words import (
+    COMPARED,
+    KNOWN_FROM,
+    MEASURED,
+    POPULATION,
+    all_pairs,
+    grades,
+    groups_in_words,
+    in_words,
+    not_listed_in_words,
+    of_100,
+    shown_size,
+    strays_in_words,
+    what_helps,
+)
 from kagemusha.schema.laws import in_force
+from kagemusha.words.catalogue import Say, catalogue, known_language
 
 FORMAT = "kagemusha-quality/1"
 NAME, PAGE = "quality.json", "quality.html"
@@ -25,53 +44,47 @@ NAME, PAGE = "quality.json", "quality.html"
 MOST_DRAWN = 40
 """Columns in a map of pairs."""
 
-MEASURED = (
-    "How near the ends can be was set on 14 tables; on 17 others 93.6 % of 13,545 intervals held, 84 % in the table "
-    "where fewest did. It is no guarantee elsewhere."
-)
-"""Where the intervals were checked; benchmarks/results/intervals.md."""
-
-COMPARED = (
-    "Compared are the columns as the schema codes them: numbers in their bins, values beyond a column's bounds as the "
-    "nearest bound, values "
-    "that are not listed as a category of their own. What that coding itself leaves out is not counted."
-)
-
-POPULATION = (
-    "Survey weights: sums of the weights of doubles, for as many doubles as there were records. An interval is made to "
-    "hold what the real table's weights, taken in the middle of their bins, would give in nine of ten cases. It covers "
-    "the noise and the drawing of doubles, not that the survey itself is a sample."
-)
-
 VERDICT_COLOURS = {"use": "#4292c6", "use with care": "#b5d4ea", "do not use": "#eceff3"}
 VERDICT_MARKS = {"use": "", "use with care": "·", "do not use": ""}
-
-GRADES = (f"at most {50 * USE:g} of 100 in a wrong cell", f"at most {50 * CARE:g}", "more, or not known")
-"""The verdicts as the map explains them."""
-
-IN_WORDS = {
-    "counts": "its counts were measured",
-    "interaction": "its interaction was measured",
-    "score": "its dependence was measured, its table was not",
-    "selection": "it was worth measuring less than what was measured",
-    "columns": "only its columns are known",
-}
 
 
 def quality_files(model: Model, *, rows: int | None = None, progress: Progress = silent) -> dict[str, bytes]:
     """File name → content of the quality statement; the same model gives the same bytes."""
-    expected = expected_error(model, rows=rows, progress=progress)
-    schema = model.schema
-    folded = not_listed(model) if any(column.unseen_code is not None for column in schema.modelled) else []
-    totals = population_totals(model, expected) if schema.weight is not None else []
+    expected, folded, totals = _found(model, rows, progress)
     strays = strays_in_words(model.certificate, model.rows)
     return {
-        NAME: to_json(expected, folded, totals, strays).encode(),
+        NAME: to_json(rows or model.rows, expected, folded, totals, strays).encode(),
         PAGE: page(model, expected, folded, totals).encode(),
     }
 
 
+def quality_page(folder: Path, language: str, *, progress: Progress = silent) -> str:
+    """The page of a release in a reader's language, made again from its model; in English it is that of the release."""
+    say = catalogue(known_language(language), "quality")
+    if not (folder / NAME).is_file():
+        raise DataError(f"{folder}: has no {NAME}, which says how many doubles the page is about")
+    stated = json.loads(read_regular(folder / NAME))
+    if stated.get("format") != FORMAT:
+        raise DataError(f"{folder / NAME}: is not the statement of one table; those of several come in English so far")
+    doubles = stated.get("doubles")
+    if not isinstance(doubles, int) or doubles < 1:
+        raise DataError(f"{folder / NAME}: doubles must be a whole number above 0, got {doubles!r}")
+    model = load_release(folder)
+    return page(model, *_found(model, doubles, progress), say, language)
+
+
+def _found(
+    model: Model, rows: int | None, progress: Progress
+) -> tuple[ExpectedError, Sequence[NotListed], Sequence[PopulationTotal]]:
+    """What the statement rests on: errors, values nobody listed, totals of the population."""
+    expected = expected_error(model, rows=rows, progress=progress)
+    schema = model.schema
+    folded = not_listed(model) if any(column.unseen_code is not None for column in schema.modelled) else []
+    return expected, folded, population_totals(model, expected) if schema.weight is not None else []
+
+
 def to_json(
+    doubles: int,
     expected: ExpectedError,
     folded: Sequence[NotListed] = (),
     totals: Sequence[PopulationTotal] = (),
@@ -84,6 +97,7 @@ def to_json(
         "format": FORMAT,
         "what": "L1 distance between the real and the synthetic shares of records, 0 to 2; computed from released "
         "numbers only",
+        "doubles": doubles,
         "compared": COMPARED,
         "holds": LEVEL,
         "holds where": f"The level is nominal. {MEASURED}",
@@ -129,92 +143,41 @@ def page(
     expected: ExpectedError,
     folded: Sequence[NotListed] = (),
     totals: Sequence[PopulationTotal] = (),
+    say: Say = str.format,
+    language: str = "en",
 ) -> str:
     """The statement for people: one page without scripts or links."""
     names = model.domain.names[:MOST_DRAWN]
+    keys = zip(VERDICTS, grades(say), strict=True)
     rendered: str = template("quality", "quality.html").render(
+        _=say,
+        language=language,
         dataset=model.certificate.dataset,
         rows=model.rows,
-        words=in_words(expected),
-        picture=verdict_picture(names, expected) if len(names) > 1 else "",
-        keys=[(words, VERDICT_COLOURS[v], VERDICT_MARKS[v]) for v, words in zip(VERDICTS, GRADES, strict=True)],
-        columns=expected.columns,
+        words=in_words(expected, say),
+        picture=verdict_picture(names, expected, say) if len(names) > 1 else "",
+        keys=[(words, VERDICT_COLOURS[v], VERDICT_MARKS[v]) for v, words in keys],
+        columns=[(one, shown_size(one, say)) for one in expected.columns],
         drawn=len(names),
         all_pairs=all_pairs(expected),
-        measured=MEASURED,
-        compared=COMPARED,
-        pairs=sorted(expected.pairs, key=lambda pair: pair.high),
-        groups=groups_in_words(expected),
-        strays=strays_in_words(model.certificate, model.rows),
-        folded=[one.words for one in folded if one.words],
+        measured=say(MEASURED),
+        compared=say(COMPARED),
+        pairs=[(one, shown_size(one, say)) for one in sorted(expected.pairs, key=lambda pair: pair.high)],
+        groups=groups_in_words(expected, say),
+        strays=strays_in_words(model.certificate, model.rows, say),
+        folded=[words for one in folded if (words := not_listed_in_words(one, say))],
         rules=[rule.rule for rule in (in_force(model.schema) if model.schema.constraints else ())],
         totals=totals,
-        population=POPULATION,
-        shown_size=shown_size,
+        population=say(POPULATION),
         of_100=of_100,
-        helps=what_helps(model, expected),
-        known=IN_WORDS,
+        helps=what_helps(model, expected, say),
+        known={source: say(words) for source, words in KNOWN_FROM.items()},
         level=round(100 * LEVEL),
     )
     return rendered
 
 
-def groups_in_words(expected: ExpectedError) -> list[str]:
-    """From which size on groups can be counted, for people."""
-    found = []
-    for width, what, members in ((1, "one column", expected.columns), (2, "two columns", expected.pairs)):
-        if not members:
-            continue
-        none = sum(one.right_from is None for one in members)
-        size = expected.right_from(width)
-        name = "column" if width == 1 else "pair"
-        words = (
-            f"Groups by {what}: for fewer than half of the {name}s is there a group known to be right to within 10 %"
-            if size is None
-            else f"Groups by {what}: the smallest whose count is right to within 10 % has {math.ceil(size):,} rows "
-            f"(the middle one of {len(members):,} {name}s)"
-        )
-        found.append(
-            words + (f"; {none:,} {name}{'s have' if none > 1 else ' has'} no such group." if none and size else ".")
-        )
-    return found
-
-
-def shown_size(one: ErrorInterval) -> str:
-    """From which size on groups are right, in a cell of a table."""
-    return "no size" if one.right_from is None else f"{math.ceil(one.right_from):,} rows"
-
-
-def all_pairs(expected: ExpectedError) -> int:
-    """Pairs of columns there are; in very wide tables more than were looked at."""
-    return math.comb(len(expected.columns), 2)
-
-
-def in_words(expected: ExpectedError) -> str:
-    """What the doubles can do, in a sentence or two."""
-    worst = max(expected.columns, key=lambda one: one.high)
-    words = (
-        f"Counts over one column can be used: at most {of_100(worst.high)} of 100 doubles are in a wrong place, even "
-        f"in {worst.clique[0]}, the least certain column."
-        if worst.high <= CARE
-        else f"Counts over one column: in {worst.clique[0]}, the least certain, up to {of_100(worst.high)} of 100 "
-        "doubles may be in a wrong place."
-    )
-    total, there_are = len(expected.pairs), all_pairs(expected)
-    if not total:
-        return words
-    counted = expected.counted()
-    good, fair, _ = (counted[verdict] for verdict in VERDICTS)
-    looked_at = "" if total == there_are else f" looked at, of {there_are:,}"
-    best = [" × ".join(one.clique) for one in sorted(expected.pairs, key=lambda one: one.high)[:3]]
-    first = f"at most {50 * USE:g} of 100 in a wrong cell for {good:,} of {total:,} pairs{looked_at}, " if good else ""
-    then = f"{fair:,} more" if good else f"{fair:,} of {total:,} pairs{looked_at}"
-    return (
-        f"{words} Tables of two columns: {first}at most {50 * CARE:g} of 100 for {then}; best known: {', '.join(best)}."
-    )
-
-
-def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
+def verdict_picture(names: Sequence[str], expected: ExpectedError, say: Say = str.format) -> str:
     """Which pairs may be used, as a map of three colours with marks."""
     verdicts = {pair.clique: pair for pair in expected.pairs}
     count = len(names)
@@ -237,10 +200,16 @@ def verdict_picture(names: Sequence[str], expected: ExpectedError) -> str:
             if found is None:
                 parts.append(rect(x, y, cell - 1, cell - 1, "#eef0f3"))
                 continue
-            title = f"{row} × {other}: {of_100(found.low)} to {of_100(found.high)} of 100 in a wrong cell"
+            ends = {"low": of_100(found.low), "high": of_100(found.high)}
+            title = say("{pair}: {low} to {high} of 100 in a wrong cell", pair=f"{row} × {other}", **ends)
             parts.append(rect(x, y, cell - 1, cell - 1, VERDICT_COLOURS[found.verdict], title))
             mark = VERDICT_MARKS[found.verdict]
             parts.append(text(x + cell / 2, y + cell / 2 + 4, mark, anchor="middle", size=min(13, cell), fill=INK))
-    counted = expected.counted()
-    alt = "Map of verdicts: " + ", ".join(f"{n} pairs {verdict}" for verdict, n in counted.items())
+    use, care, rest = expected.counted().values()
+    alt = say(
+        "Map of verdicts: {use} pairs use, {care} pairs use with care, {rest} pairs do not use",
+        use=use,
+        care=care,
+        rest=rest,
+    )
     return picture(left + cell * count + 8, top + cell * count + 16 + 0.87 * longest, alt, parts)

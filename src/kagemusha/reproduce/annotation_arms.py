@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from kagemusha.annotation.judges import ForestTrainer, Judge, JudgeNetwork, NetworkTrainer, Trainer
 from kagemusha.annotation.votes import votes_of
 from kagemusha.arrays import FloatArray, IntArray
+from kagemusha.reproduce.annotation_split import LABEL
 
 MANY = 15
 """Candidates per label at which Post-Ann looks at a pool as large as the table."""
@@ -28,6 +29,8 @@ class Arm:
     """The judge is the paper's network with dropout instead of a forest."""
     without: tuple[str, ...] = ()
     """Columns left out."""
+    task: str = LABEL
+    """What is labelled."""
 
     def more(self, about: str, *, network: bool = False, **choices: Any) -> Arm:
         """The same with other choices."""
@@ -57,6 +60,16 @@ NETWORK: dict[str, Arm] = {
 }
 """The paper's own classifier, at one ε: a run takes minutes."""
 
+ELSEWHERE: dict[str, Arm] = {
+    f"{name}, {task}": replace(MAIN[name], about=words, task=task)
+    for task, words in {
+        "bank": "Bank: whether a client subscribes",
+        "marital": "Adult, three classes: married, never, formerly",
+    }.items()
+    for name in ("proposed", "post-ann", "random", "kage")
+}
+"""Other tables and more classes, at one ε."""
+
 VARIANTS: dict[str, Arm] = {
     "proposed, 100": PROPOSED.more("100 candidates per label: only the oddest doubles are asked about", candidates=100),
     "unweighted": PROPOSED.more("rounds choose without looking at the judge", weights="none"),
@@ -75,7 +88,7 @@ VARIANTS: dict[str, Arm] = {
 }
 """One thing changed each, at one ε."""
 
-ARMS = {**MAIN, **NETWORK, **VARIANTS}
+ARMS = {**MAIN, **ELSEWHERE, **NETWORK, **VARIANTS}
 
 ACTUAL = {
     "actual": ("random", False),
@@ -93,7 +106,7 @@ class Settings:
     runs: int
     """Splits of the arms in MAIN."""
     other_runs: int = 5
-    """Splits of networks and variants."""
+    """Splits of other tables, networks and variants."""
     labels: int = 1000
     """With those that were given."""
     given: int = 20
@@ -101,6 +114,9 @@ class Settings:
     batch: int = 10
     """Labels between two trainings of the judge: training after every single one would take a day."""
     trees: int = 40
+    only: tuple[str, ...] = ()
+    """Arms that are run; all of them if none is named."""
+    elsewhere: tuple[str, ...] = tuple(ELSEWHERE)
     networks: tuple[str, ...] = tuple(NETWORK)
     variants: tuple[str, ...] = tuple(VARIANTS)
     other_epsilon: float = 0.4

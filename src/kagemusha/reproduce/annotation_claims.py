@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kagemusha.arrays import FloatArray
-from kagemusha.reproduce.annotation_arms import ACTUAL, MANY, NETWORK, Settings
+from kagemusha.reproduce.annotation_arms import ACTUAL, ARMS, ELSEWHERE, MANY, NETWORK, Settings
 from kagemusha.reproduce.annotation_runs import EPSILONS, Curve, area, at_mark
 from kagemusha.reproduce.claims import Claim, alike, interval, larger, smaller, untried
 
@@ -62,6 +62,7 @@ class Runs:
         if any(name in NETWORK for name in {c.arm for c in self.curves}):
             found += self._second(self.settings.other_epsilon, ", network")
         found += [claim for epsilon in EPSILONS for claim in self._ours(epsilon)]
+        found += self._elsewhere()
         return [c for c in found if not c.ours] + [c for c in found if c.ours]
 
     def _pooled(self, arm: str) -> dict[int, float]:
@@ -120,6 +121,15 @@ class Runs:
                 "ours", f"kage guided by labels is above kage with labels after {at}", both(kage, later), ours=True
             ),
         ]
+
+    def _elsewhere(self) -> list[Claim]:
+        epsilon, found = self.settings.other_epsilon, []
+        for task in dict.fromkeys(ARMS[arm].task for arm in ELSEWHERE):
+            post = self.areas(f"post-ann, {task}", epsilon)
+            for arm, name in (("proposed", "Proposed"), ("kage", "kage")):
+                text = f"{task}: {name} is above Post-Ann at equal candidates at ε = {epsilon:g}"
+                found.append(_larger("ours", text, both(self.areas(f"{arm}, {task}", epsilon), post), ours=True))
+        return found
 
 
 def both(more: dict[int, float], less: dict[int, float]) -> FloatArray:

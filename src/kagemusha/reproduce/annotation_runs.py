@@ -94,6 +94,7 @@ def experiment_2(parts: Split, name: str, epsilon: float, run: int, settings: Se
         first=0,
         batch=arm.batch or settings.batch,
         judge="forest",
+        classes=parts.classes,
         **arm.choices,
     )
     heard(0, desk.answers())
@@ -166,8 +167,10 @@ def all_jobs(settings: Settings) -> list[tuple[int, str, float, int]]:
         jobs += [(2, arm, epsilon, run) for epsilon in EPSILONS for arm in MAIN]
         jobs += [(2, arm, math.inf, run) for arm in ACTUAL]
     others = range(min(settings.runs, settings.other_runs))
+    jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.elsewhere]
     jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.networks]
-    return jobs + [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.variants]
+    jobs += [(2, arm, settings.other_epsilon, run) for run in others for arm in settings.variants]
+    return [job for job in jobs if not settings.only or job[1] in settings.only]
 
 
 def path_of(folder: Path, experiment: int, arm: str, epsilon: float, run: int) -> Path:
@@ -178,7 +181,7 @@ def path_of(folder: Path, experiment: int, arm: str, epsilon: float, run: int) -
 def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Curve]:
     """Every run; finished ones are taken from disk, if the same code with the same choices made them."""
     found: list[Curve] = []
-    parts: dict[tuple[int, tuple[str, ...]], Split] = {}
+    parts: dict[tuple[int, tuple[str, ...], str], Split] = {}
     jobs = all_jobs(settings)
     for at, (experiment, arm, epsilon, run) in enumerate(jobs):
         part(progress, at / len(jobs), (at + 1) / len(jobs))(f"{arm}, ε = {epsilon:g}, run {run + 1}", 0.0)
@@ -186,11 +189,11 @@ def all_curves(settings: Settings, folder: Path, progress: Progress) -> list[Cur
         stamp = {**choices_of(settings, arm), "code": code_behind(arm)}
         kept = stored(path)
         if kept is None or any(curve.stamp != stamp for curve in kept):
-            without = ARMS[arm].without if arm in ARMS else ()
-            if (run, without) not in parts:
+            place = place_of(arm)
+            if (run, *place) not in parts:
                 parts = {key: one for key, one in parts.items() if key[0] == run}
-                parts[run, without] = split(run, without)
-            kept = made(parts[run, without], experiment, arm, epsilon, run, settings)
+                parts[(run, *place)] = split(run, *place)
+            kept = made(parts[(run, *place)], experiment, arm, epsilon, run, settings)
             kept = [replace(curve, stamp=stamp) for curve in kept]
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, json.dumps([asdict(c) for c in kept]).encode())
@@ -203,6 +206,8 @@ def choices_of(settings: Settings, arm: str) -> dict[str, Any]:
     shared = {"labels": settings.labels, "given": settings.given, "batch": settings.batch, "trees": settings.trees}
     own = asdict(ARMS[arm]) if arm in ARMS else {}
     own.pop("about", None)
+    if own.get("task") == LABEL:  # runs from before there were others
+        own.pop("task")
     return dict(json.loads(json.dumps({**shared, "arm": own})))
 
 
@@ -211,6 +216,11 @@ def code_behind(arm: str) -> str:
     uses_kage = arm in ARMS and ARMS[arm].choices.get("loop") == "kage"
     without = () if uses_kage else ("kagemusha.annotation.kage_rounds", "kagemusha.synthesizers.kage")
     return code_of(__name__, without=without)
+
+
+def place_of(arm: str) -> tuple[tuple[str, ...], str]:
+    """The columns an arm leaves out, and its task."""
+    return (ARMS[arm].without, ARMS[arm].task) if arm in ARMS else ((), LABEL)
 
 
 def made(parts: Split, experiment: int, arm: str, epsilon: float, run: int, settings: Settings) -> list[Curve]:

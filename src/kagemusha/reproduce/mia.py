@@ -8,13 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from kagemusha.arrays import FloatArray
 from kagemusha.attacks.features import Space
 from kagemusha.attacks.game import Game, Numbers, Rules
 from kagemusha.attacks.inference.distance import MeanDistance
+from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT
 from kagemusha.attacks.targets import Target
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, part, silent
 from kagemusha.reproduce.mia_cells import Cells, PlayedCell
+from kagemusha.reproduce.mia_claims import GRID
 from kagemusha.reproduce.mia_figures import draw_figures
 from kagemusha.reproduce.mia_games import (
     CLASSIFIERS,
@@ -38,6 +41,9 @@ from kagemusha.reproduce.mia_games import (
 from kagemusha.reproduce.mia_quality import quality
 from kagemusha.reproduce.mia_report import BEYOND, CELLS, FACTS, PAPERS, Facts, Report
 
+ROOTED = ("×10", "×50", "×100")
+"""How many targets at once networks with a drawn root are attacked with."""
+
 
 def reproduce(
     out: Path,
@@ -45,6 +51,8 @@ def reproduce(
     quick: bool = False,
     full: bool = False,
     epochs: int = 0,
+    command: str = "",
+    trainings: int = 10,
     jobs: int = 1,
     data: Adult | None = None,
     only: Sequence[str] = (),
@@ -54,12 +62,14 @@ def reproduce(
     """Play everything, write tables and figures into `out`.
 
     A stopped run goes on where it was (plays are kept in `out`/plays). `only` names games: the others stay as they are
-    stored. `only_page` plays nothing.
+    stored. `only_page` plays nothing. `command` runs DataSynthesizer (`prog {in} {out} {rows} {seed}`) for so many
+    `trainings`.
     """
     out.mkdir(parents=True, exist_ok=True)
     cells, facts = Cells.read(out / CELLS), Facts.read(out / FACTS)
     if not only_page:
-        sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs)
+        sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs, command=command)
+        sizes = sizes if quick else replace(sizes, outside=trainings)
         table = data or adult()
         hall = Hall(table, sizes, out / ("plays-quick" if quick else "plays"), jobs)
         for name, share in _games(hall, table, sizes, only, progress):
@@ -109,19 +119,26 @@ def _games(hall: Hall, data: Adult, sizes: Sizes, only: Sequence[str], progress:
             _Plan(f"{maker}-blind", 0.05, maker, [three[2], *blind], PAPERS, far, _own(sizes.blind)),
             _Plan(f"{maker}-onehot", 0.3, wide, three, more, IN_ONEHOT, _own(sizes.onehot)),
         ]
+    shadows = Rules(*sizes.grid, strangers=sizes.shadows)
+    plans += [_Plan(f"{maker}-shadow", 0.1, maker, three, ("shadow",), (MINMAX,), shadows) for maker in GRID[:2]]
     together = [several(table, count) for count in sizes.counts]
     ours = Rules(trainings=sizes.ours, references=max(3, sizes.ours // 2))
     many = Rules(trainings=sizes.many, references=max(2, sizes.many // 2))
     plans.append(
         _Plan("together", 0.1, "bayes-net", together, (*PAPERS[:2], "neighbour"), (CODES, MINMAX), _own(sizes.together))
     )
+    rooted, few = _own(sizes.rooted), [one for one in together if one.name.endswith(ROOTED)]
+    plans.append(_Plan("together-root", 0.05, "bayes-net-root", few, (PAPERS[0], "neighbour"), (CODES,), rooted))
     for domain in ("dp-bn-data", "dp-bn"):
-        plans.append(_Plan(domain, 0.14, domain, three, (*PAPERS, "support"), [ONEHOT], _own(sizes.noisy)))
+        plans.append(_Plan(domain, 0.14, domain, three, (*best, "support"), [ONEHOT], _own(sizes.noisy)))
         plans.append(_Plan(f"spaces-{domain}", 0.06, domain, three[1:2], ("neighbour", "support"), SPACES, many))
     plans += [_Plan(name, 0.08, name, three, (*PAPERS, *BEYOND), [ONEHOT], ours) for name in ("privbayes", "kage")]
     if "ctgan" in hall.makers:
         deep = Rules(trainings=sizes.ctgan[0], generations=sizes.ctgan[1], references=max(2, sizes.ctgan[0]))
         plans.append(_Plan("ctgan", 1.0, "ctgan", three, (*best, *BEYOND), SPACES, deep))
+    if "datasynthesizer" in hall.makers:
+        alone = _own((sizes.outside, 1))
+        plans.append(_Plan("datasynthesizer", 0.5, "datasynthesizer", three[1:2], (*best, "support"), SPACES, alone))
     plans = [plan for plan in plans if not only or plan.name in only]
     total, done, found = sum(plan.share for plan in plans), 0.0, []
     for plan in plans:
@@ -149,7 +166,10 @@ def _own(size: tuple[int, int]) -> Rules:
 
 
 def _facts(name: str, game: Game, numbers: Mapping[str, Numbers]) -> Facts:
-    """What a page says of doubles beside accuracies: nearness to the outlier, and carriers of a code only it has."""
+    """What a page says beside accuracies: nearness to the outlier, carriers of its own code, how trainings differ."""
+    if name == "together-root":
+        scores = game.judge(numbers).scores
+        return Facts(trainings={f"{c.target} {c.inference}": _by_training(found) for c, found in scores.items()})
     outlier = next((t for t in game.targets if t.name == "selective"), None)
     if outlier is None:
         return Facts()
@@ -164,6 +184,12 @@ def _facts(name: str, game: Game, numbers: Mapping[str, Numbers]) -> Facts:
         if all(sides):
             found[what] = sides
     return Facts(sides={name: found} if found else {})
+
+
+def _by_training(scores: FloatArray) -> list[float]:
+    """How often the answer was right, training by training."""
+    right = np.stack([scores[:, WITHOUT] <= 0, scores[:, INSIDE] > 0])
+    return [float(x) for x in right.mean(axis=(0, 2))]
 
 
 def codes() -> dict[str, str]:

@@ -39,7 +39,8 @@ def _figure_3(judged: Judged, space: str, inference: str, path: Path) -> None:
     axes.axhline(0.5, color="grey", linewidth=1, linestyle="--")
     axes.set_xticks(range(len(GRID)), GRID)
     axes.set(ylim=(0, 1.05), ylabel="accuracy", title=f"{inference} ({space})")
-    axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper left")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper left")
     _save(plt, figure, path)
 
 

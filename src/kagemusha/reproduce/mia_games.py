@@ -16,7 +16,9 @@ from kagemusha.attacks.inference.protocol import INSIDE, WITHOUT
 from kagemusha.attacks.inference.registry import inferences
 from kagemusha.attacks.runner import play
 from kagemusha.attacks.synthesis.method import Method
+from kagemusha.attacks.synthesis.outside import Command
 from kagemusha.attacks.synthesis.protocol import Maker
+from kagemusha.attacks.synthesis.rooted import RandomRoot
 from kagemusha.attacks.synthesis.unclipped import UnclippedStat
 from kagemusha.attacks.table import GameTable, read_table
 from kagemusha.attacks.targets import Target, choose
@@ -64,6 +66,14 @@ class Sizes:
     many: int = 100
     ours: int = 40
     together: tuple[int, int] = (10, 20)
+    rooted: tuple[int, int] = (20, 5)
+    """Networks that begin with a column drawn at random, many targets at once."""
+    shadows: int = 100
+    """Strangers of the shadow attack."""
+    outside: int = 10
+    """Trainings of a program from outside; it makes one table of each."""
+    command: str = ""
+    """The line of that program, DataSynthesizer; empty leaves it out."""
     learners: int = 2
     counts: Sequence[int] = (1, 10, 25, 50, 75, 100, 250, 500, 750, 1000)
     epochs: int = 0
@@ -82,6 +92,9 @@ QUICK = Sizes(
     many=3,
     ours=3,
     together=(2, 2),
+    rooted=(2, 2),
+    shadows=3,
+    outside=2,
     learners=1,
     counts=(1, 10, 50),
     ctgan=(2, 1),
@@ -156,6 +169,7 @@ def makers(data: Adult, sizes: Sizes) -> dict[str, Maker]:
         "stat": UnclippedStat("codes"),
         "stat-onehot": UnclippedStat("onehot", "stat-onehot"),
         "bayes-net": Method("bayes-net", schema=data.coarse, independent=True),
+        "bayes-net-root": RandomRoot(data.coarse),
         "dp-bn-data": _dp_bn(data, pure, "data"),
         "dp-bn": _dp_bn(data, pure, "declared"),
         "privbayes": Method("privbayes", Budget(1.0, 1e-9), schema=data.coarse),
@@ -166,6 +180,8 @@ def makers(data: Adult, sizes: Sizes) -> dict[str, Maker]:
             raise UsageError("CTGAN needs torch: pip install 'kagemusha[neural]'; --ctgan-epochs 0 leaves CTGAN out")
         # every whole number, as its paper has it: it finds humps of its own
         found["ctgan"] = Method("ctgan", Budget(1.0), {"epochs": sizes.epochs})
+    if sizes.command:
+        found["datasynthesizer"] = Command(sizes.command, "datasynthesizer")
     return found
 
 
@@ -213,11 +229,13 @@ METHODS = {
     "stat": "attacks.synthesis.unclipped",
     "stat-onehot": "attacks.synthesis.unclipped",
     "bayes-net": "synthesizers.privbayes",
+    "bayes-net-root": "synthesizers.privbayes",
     "dp-bn-data": "synthesizers.privbayes",
     "dp-bn": "synthesizers.privbayes",
     "privbayes": "synthesizers.privbayes",
     "kage": "synthesizers.kage.kage",
     "ctgan": "synthesizers.ctgan",
+    "datasynthesizer": "attacks.synthesis.outside",
 }
 """Where what is played is."""
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.progress import Progress, part, silent
 from kagemusha.reproduce import p3gm_figures as figures
@@ -27,6 +28,7 @@ from kagemusha.reproduce.p3gm_runs import (
     code_behind,
     run_one,
 )
+from kagemusha.reproduce.p3gm_search import search
 from kagemusha.reproduce.repeats import spread_out
 from kagemusha.reproduce.stamps import code_of
 
@@ -39,21 +41,35 @@ def reproduce(
     *,
     size: str = "committed",
     credit: Path | None = None,
+    only: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    folds: int = 10,
+    by_epoch: bool = True,
     only_page: bool = False,
+    only_search: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Run everything, write tables and figures into `out`; a stopped run goes on where it was.
 
-    `only_page` writes the page of what is stored.
+    `only` names data sets and `methods` methods; what is stored of the others stays. `folds` limits folds of tables and
+    runs of pictures. `only_page` writes the page of what is stored, `only_search` makes the trials behind the settings
+    first.
     """
     from kagemusha.neural.networks import need_torch
 
-    settings = SETTINGS[size]
+    settings = SETTINGS[size].limited(only, folds)
+    unknown = sorted(set(methods) - set(METHODS))
+    if unknown:
+        raise UsageError(f"a method must be one of {', '.join(METHODS)}; got {unknown[0]!r}")
+    settings = replace(settings, methods=tuple(m for m in settings.methods if not methods or m in methods))
     out.mkdir(parents=True, exist_ok=True)
-    if not only_page:
+    if only_search:
+        need_torch().set_num_threads(1)
+        search(out, progress)
+    elif not only_page:
         need_torch().set_num_threads(1)
         results = all_runs(settings, out / f"runs-{size}", credit=credit, progress=part(progress, 0.0, 0.85))
-        _draw(results, settings, out, credit, part(progress, 0.86, 1.0))
+        _draw(results, settings, out, credit, by_epoch, part(progress, 0.86, 1.0))
         kept = [r for r in stored_runs(out) if (r.data, r.method) not in {(n.data, n.method) for n in results}]
         write_runs([*results, *(kept if size != "quick" else [])], out)
     report = read(out, settings)
@@ -98,20 +114,24 @@ def again(out: Path, what: str, count: int) -> list[bool]:
     return same
 
 
-def _draw(results: Sequence[Result], settings: Settings, out: Path, credit: Path | None, progress: Progress) -> None:
+def _draw(
+    results: Sequence[Result], settings: Settings, out: Path, credit: Path | None, by_epoch: bool, progress: Progress
+) -> None:
     now = codes()
     for name in settings.pictures:
         figures.image_grid([r for r in results if r.data == name], out / f"figure-1-{name}.png")
-    found: dict[str, Any] = {"code": {"figure 5": now["figure 5"]}}
+    path = out / FIGURES
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"code": {}}
+    found["code"]["figure 5"] = now["figure 5"]
     if settings.pictures:
         found["code"]["figure 1"] = now["figure 1"]
     panels: Mapping[str, figures.Lines] = {f"ε_p = {pca:g}": arms for pca, arms in figure_5().items()}
     figures.lines(panels, out / "figure-5.svg", x="noise of training", y="ε", logarithmic=True)
     found["figure-5"] = panels
     for number, name, y in (("3", "mnist", "accuracy (MLP)"), ("4", "credit", "AUROC")):
-        if name in settings.data:
+        if by_epoch and name in settings.data:
             drawn = curves(load(name, credit=credit), settings, progress)
             figures.by_epoch(drawn, out / f"figure-{number}.svg", title=name, y=y)
             found[f"figure-{number}"] = drawn
             found["code"]["figures 3 and 4"] = now["figures 3 and 4"]
-    write_whole(out / FIGURES, json.dumps(found, indent=1, ensure_ascii=False).encode())
+    write_whole(path, json.dumps(found, indent=1, ensure_ascii=False).encode())

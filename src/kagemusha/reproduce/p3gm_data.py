@@ -99,6 +99,21 @@ def _adult() -> tuple[Schema, str, int, IntArray, str]:
     return schema, "income", 1, _encoded(schema, frame), ""
 
 
+def bank() -> DataSet:
+    """Bank, which no page on P3GM scores: settings are chosen on it."""
+    frame = _frame(data_folder() / "bank_additional_full.parquet").dropna().reset_index(drop=True)
+    columns: list[Real | Category] = []
+    for name in frame.columns:
+        if frame[name].dtype.kind in "if":
+            values = frame[name].to_numpy(float)
+            columns.append(Real(name, lower=float(values.min()), upper=float(values.max()), bins=64))
+        else:
+            frame[name] = frame[name].astype(str)
+            columns.append(Category(name, categories=tuple(sorted(frame[name].unique())), out_of_domain="clip"))
+    codes = _encoded(Schema(columns), frame)
+    return DataSet("bank", Schema(columns), "y", 1, codes, codes[:0])
+
+
 def _isolet() -> tuple[Schema, str, int, IntArray, str]:
     frame = _frame(data_folder() / "isolet.parquet")
     values = frame[[f"f{i}" for i in range(1, 618)]].to_numpy() / 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -18,13 +19,76 @@ from kagemusha.schema.toml import VERSION, check_version, constraints_of, with_l
 
 Declared = Schema | Related
 
+PERSONS, ROWS = "persons", "rows"
+"""What the tables are called that one long table is split into."""
+
+OF_ROWS = ("order", "max_rows", "counts_as")
+"""Fields of `[unit]` that say of the rows of a person what `[tables.…]` does."""
+
 FIELDS = ("key", "id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "columns", "constraint")
 
 
 def read_declared(text: str, *, folder: Path | None = None) -> Declared:
     """The schema in the text of a file."""
     document = toml.read(text)
+    if "persons" in given(document):
+        document = split(document)
     return related_of(document, folder) if "tables" in document else Schema.loads(text, folder=folder)
+
+
+def given(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `[unit]` of a document, if it is a table of fields."""
+    unit = document.get("unit")
+    return unit if isinstance(unit, Mapping) else {}
+
+
+def split(document: Mapping[str, Any]) -> dict[str, Any]:
+    """One long table, whose `[unit]` lists the columns of the person, as two that belong together: persons and rows."""
+    unit, columns = dict(given(document)), document.get("columns", {})
+    persons = unit.pop("persons")
+    if not isinstance(persons, list) or not all(isinstance(name, str) for name in persons):
+        raise SchemaError('unit: persons must be a list of columns, such as ["sex", "birth_date"]')
+    if not isinstance(columns, Mapping) or not isinstance(unit.get("column"), str):
+        raise SchemaError('unit: persons need column = "patient_id", which says whose a row is, and [columns.…]')
+    key = unit.pop("column")
+    for name in persons:
+        if name not in columns or name == key:
+            raise SchemaError(f"unit: persons: no column {name!r}{did_you_mean(name, tuple(columns))}")
+    if unit.get("order") in persons:
+        raise SchemaError(f"unit: order = {unit['order']!r} is a column of the person; it must be one of the rows")
+    for field in unit:
+        if field not in OF_ROWS:
+            known = ("column", "persons", *OF_ROWS)
+            raise SchemaError(f"unit: there is no field {field!r}{did_you_mean(field, known)}")
+    rules = document.get("constraint", [])
+    of_persons = [rule for rule in constraints_of(rules) if rule.columns <= set(persons)] if rules else []
+    written = {rule.rule for rule in of_persons}
+    tables = {
+        PERSONS: {
+            "key": key,
+            "first_of": ROWS,
+            "columns": {name: columns[name] for name in columns if name in (key, *persons)},
+            "constraint": [rule for rule in rules if rule["rule"] in written],
+        },
+        ROWS: {
+            "parent": PERSONS,
+            "key": key,
+            **unit,
+            "columns": {name: fields for name, fields in columns.items() if name not in persons},
+            "constraint": [rule for rule in rules if rule["rule"] not in written],
+        },
+    }
+    rest = {field: value for field, value in document.items() if field not in ("unit", "columns", "constraint")}
+    return {**rest, "tables": tables}
+
+
+def declares_several(path: str | PathLike[str]) -> bool:
+    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return "tables" in document or "persons" in given(document)
 
 
 def load_declared(path: str | PathLike[str]) -> Declared:
@@ -71,7 +135,9 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
         keys = [k for k in (fields["key"], fields.get("id")) if isinstance(k, str)]
         first = [declared.get(k) or Surrogate(k, prefix=k[:1].upper()) for k in dict.fromkeys(keys)]
         rest = [c for c in declared.values() if c.name not in keys]
-        schema = Schema([*first, *rest], constraints=constraints_of(fields.get("constraint", []), folder))
+        rules = constraints_of(fields.get("constraint", []), folder)
+        names = {column.name for column in (*first, *rest)}
+        schema = Schema([*first, *rest], constraints=[rule for rule in rules if rule.columns <= names])
         if any(column.name in keys for column in schema.modelled):
             raise SchemaError(f"the keys {', '.join(keys)} are identifiers: surrogate, drop, or not declared at all")
     except SchemaError as error:
@@ -79,4 +145,5 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
     rest_of = {
         f: fields[f] for f in ("parent", "id", "order", "max_rows", "counts_as", "orphans", "first_of") if f in fields
     }
-    return Table(name, schema, fields["key"], **rest_of)
+    across = tuple(rule for rule in rules if not rule.columns <= names)
+    return Table(name, schema, fields["key"], rules=across, **rest_of)

@@ -107,7 +107,7 @@ def likely_unit(schema: Schema) -> str | None:
     coded = {c.name for c in schema.with_codes}
     named = [c for c in schema if c.name not in coded and looks_like_identifier(c.name)]
     # the draft says so where values were seen to repeat
-    named.sort(key=lambda c: "several rows" not in c.in_words)
+    named.sort(key=lambda c: "several rows" not in c.described())
     return named[0].name if named else None
 
 

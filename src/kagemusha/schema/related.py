@@ -20,6 +20,7 @@ from kagemusha.columns import Modelled
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema import toml
+from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.toml import VERSION
@@ -56,6 +57,8 @@ class Table:
     """What becomes of rows whose parent is not there: "refuse" or "drop"."""
     first_of: str | None = None
     """Where persons have no table of their own: the one in which their columns stand, too; their first row counts."""
+    rules: tuple[Constraint, ...] = ()
+    """Rules that speak of tables above, too, as in `date >= patients.birth_date`; others stand in the schema."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(NAME, self.name):
@@ -76,8 +79,8 @@ class Table:
             raise self.error("a unit or a weight is for a table by itself")
         if self.parent is None and (self.order is not None or self.id is not None):
             raise self.error("the table of the persons has neither order nor id; its key names its rows")
-        if self.parent is not None and any(not rule.guess for rule in self.schema.constraints):
-            raise self.error("rules are obeyed in the table of the persons alone so far; remove them here")
+        if self.parent is None and self.rules:
+            raise self.error(f"constraint {self.rules[0].rule!r}: rules of several tables stand in the lower one")
         if self.parent is not None and self.first_of is not None:
             raise self.error("first_of is for the table of the persons")
         if self.order is not None:
@@ -87,8 +90,8 @@ class Table:
                     f"order = {self.order!r} must be a whole number or a date with declared bounds, that is never "
                     "missing and has no special values"
                 )
-        if self.schema.working_order:
-            raise self.error("columns worked out by formulas or rules are for a table by itself so far")
+        if self.schema.replaced:
+            raise self.error("columns modelled in place of another one are for a table by itself so far")
 
     def error(self, why: str) -> SchemaError:
         """What is wrong with the declaration of this table."""
@@ -125,6 +128,8 @@ class Related:
     tables: tuple[Table, ...]
 
     def __init__(self, tables: Iterable[Table]) -> None:
+        from kagemusha.schema.across import ruled
+
         given = {table.name: table for table in tables}
         roots = [table for table in given.values() if table.parent is None]
         if len(roots) != 1:
@@ -150,6 +155,7 @@ class Related:
         for table in self.tables:
             if f"{table.name}-next" in given:
                 raise table.error(f"{table.name}-next is what its rows beside the row before are called; rename one")
+            ruled(self, table)
             if self.parts(table) > MOST_PARTS:
                 raise table.error(
                     f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}"
@@ -219,7 +225,9 @@ class Related:
 
     def vouchers(self) -> tuple[str, ...]:
         """Who confirmed what."""
-        return tuple(line for table in self.tables for line in table.schema.vouchers())
+        across = [rule for table in self.tables for rule in table.rules if rule.confirmed and not rule.guess]
+        said = [f"Public facts of the rule {rule.rule}: confirmed by {rule.confirmed}." for rule in across]
+        return (*(line for table in self.tables for line in table.schema.vouchers()), *said)
 
     def view(self, name: str) -> Schema:
         """What is counted of a table: its rows with what they are modelled given, or beside the row before."""
@@ -235,7 +243,9 @@ class Related:
         """A form for JSON."""
         return {
             "version": VERSION,
-            "tables": [{"name": t.name, **t.to_fields(), "schema": t.schema.to_json()} for t in self.tables],
+            "tables": [
+                {"name": t.name, **t.to_fields(), "schema": t.schema.to_json(), **_across(t)} for t in self.tables
+            ],
         }
 
     def digest(self) -> str:
@@ -249,7 +259,7 @@ class Related:
         parts = []
         for table in self.tables:
             columns = [(c.name, column_to_fields(c)) for c in table.schema.columns]
-            rules = [rule.to_fields() for rule in table.schema.constraints]
+            rules = [rule.to_fields() for rule in (*table.schema.constraints, *table.rules)]
             parts.append(toml.write_table(table.name, table.to_fields(), columns, rules))
         return f"{toml.HEADER}\nversion = {VERSION}\n" + "".join(parts)
 
@@ -257,4 +267,11 @@ class Related:
     def released(self) -> Related:
         """The same without rules that are guesses: these may rest on rows, and no release may."""
         rules = {t.name: [rule for rule in t.schema.constraints if not rule.guess] for t in self.tables}
-        return Related(replace(t, schema=t.schema.with_constraints(*rules[t.name])) for t in self.tables)
+        across = {t.name: tuple(rule for rule in t.rules if not rule.guess) for t in self.tables}
+        return Related(
+            replace(t, schema=t.schema.with_constraints(*rules[t.name]), rules=across[t.name]) for t in self.tables
+        )
+
+
+def _across(table: Table) -> dict[str, Any]:
+    return {"across": [rule.to_fields() for rule in table.rules]} if table.rules else {}

@@ -78,7 +78,7 @@ class Schema:
             self.weight.check(self._by_name, {column.name for column in self.modelled})
 
     def _repr_html_(self) -> str:
-        return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.in_words}" for c in self.columns})
+        return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.described()}" for c in self.columns})
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:

@@ -66,6 +66,8 @@ class View:
     siblings: Integer
     """How many rows a row's parent has: a column of the context. Of a person, no column of the view."""
     constraints: tuple[object, ...] = ()
+    worked: tuple[Modelled, ...] = ()
+    """Columns of a person that follow from others by a formula."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -73,7 +75,7 @@ class View:
         columns: list[Modelled] = [c for _, _, c in self.context]
         columns += [] if self.position is None else [self.position]
         columns += [] if self.gap is None else [self.gap]
-        return Schema([*columns, *self.own, *self.numbers], constraints=self.constraints)  # type: ignore[arg-type]
+        return Schema([*columns, *self.own, *self.worked, *self.numbers], constraints=self.constraints)  # type: ignore[arg-type]
 
     @cached_property
     def next_schema(self) -> Schema:
@@ -102,7 +104,8 @@ def view_of(related: Related, table: Table) -> View:
     own = tuple(table.modelled)
     if table.parent is None:
         rules = tuple(rule for rule in table.schema.constraints if not rule.guess)
-        return _checked(table, View((), None, (), None, own, numbers, _alone(table), rules))
+        worked = tuple(c for c in table.schema.coded if c not in own)
+        return _checked(table, View((), None, (), None, own, numbers, _alone(table), rules, worked))
     parent = related[table.parent]
     above: list[tuple[str, str, Modelled]] = []
     for source in dict.fromkeys((parent.name, related.root.name)):

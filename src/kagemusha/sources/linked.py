@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.columns.bins import to_codes
+from kagemusha.columns.cells import Cells
 from kagemusha.columns.values import Plain
 from kagemusha.errors import DataError
-from kagemusha.schema import Integer
+from kagemusha.schema import Integer, Measured
 from kagemusha.schema.related import Table
 from kagemusha.sources.bounding import Persons
 
@@ -30,6 +31,25 @@ class ReadTable:
     def rows(self) -> int:
         """How many."""
         return len(self.key)
+
+
+def joined_parts(parts: Sequence[ReadTable]) -> ReadTable:
+    """One table of several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    orders = [part.order for part in parts if part.order is not None]
+    return ReadTable(
+        [np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)],
+        [key for part in parts for key in part.key],
+        None if parts[0].id is None else [key for part in parts for key in part.id or ()],
+        np.concatenate(orders) if orders else None,
+    )
+
+
+def places_of(axis: Measured, cells: Cells) -> FloatArray:
+    """Places on the axis of the order column; what cannot be read counts as the lowest, as everywhere."""
+    places: FloatArray = np.clip(np.where(cells.codes < 0, cells.numbers, axis.low), axis.low, axis.high)
+    return places
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 from kagemusha.columns.dialects import PostgresDialect
@@ -71,6 +72,7 @@ class PostgresTable(SqlTable):
         self.name = self._shown
         self._lost = self._closed = False
         self._link: Any = None
+        self._first: PostgresTable | None = None
         if not timeout > 0:
             raise UsageError(f"the statement timeout must be more than 0 seconds, got {timeout}")
 
@@ -84,6 +86,10 @@ class PostgresTable(SqlTable):
         self._finalizer = weakref.finalize(self, _close, self._link)
         for statement in (*_SESSION, f"SET statement_timeout = {int(timeout * 1000)}"):
             self._run(statement)
+        self._look_at(table)
+
+    def _look_at(self, table: str | None) -> None:
+        """Find the table, and keep its columns as they are."""
         self.place = place = self._find(table)
         full = ".".join(map(self.dialect.identifier, place))
         self.name = f"{self._shown}#{'.'.join(place)}"
@@ -123,6 +129,13 @@ class PostgresTable(SqlTable):
         )
         names = [self.names[at] for at in columns]
         return hashlib.sha256(repr((names, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
+
+    def beside(self, table: str) -> PostgresTable:
+        """Another table in the same snapshot, on the same connection: closed together, whichever of them is."""
+        other = copy(self)
+        other._first = self  # the connection is let go of with the last one
+        other._look_at(table)
+        return other
 
     @property
     def known_as(self) -> str | None:

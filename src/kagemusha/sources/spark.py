@@ -81,6 +81,10 @@ class SparkTable(SqlTable):
         names = [self.names[at] for at in columns]
         return hashlib.sha256(repr((names, [str(v) for v in self.rows(query)[0]])).encode()).hexdigest()
 
+    def beside(self, table: str) -> SparkTable:
+        """Another table of the session."""
+        return spark_table(table)
+
     def close(self) -> None:
         """Let the cluster forget the codes."""
         self._finalizer()

@@ -8,6 +8,7 @@ from typing import Any
 
 from kagemusha.columns.dialect import Dialect
 from kagemusha.columns.stored import Stored
+from kagemusha.errors import DataError
 from kagemusha.identity import Identity
 
 Row = Sequence[Any]
@@ -47,6 +48,10 @@ class SqlTable(ABC):
     @abstractmethod
     def fingerprint(self, columns: Sequence[int]) -> str | None:
         """A digest of some columns that does not depend on the order of rows; private."""
+
+    def beside(self, table: str) -> SqlTable:
+        """Another table of the same engine; of the same state of its database, where there is such a thing."""
+        raise DataError(f"{self.name or 'this engine'}: holds one table, not {table!r}")
 
     @property
     def known_as(self) -> str | None:

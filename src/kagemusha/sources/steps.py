@@ -90,6 +90,8 @@ class RelatedSource:
     ) -> None:
         self.schema, self._tables, self.name, self._known = related, tables, name, known
         self.native: Any = "pyarrow"
+        self.engine = ""
+        """Which engine the rows have left to be linked here; nothing for frames and files."""
 
     def identity(self) -> Identity | None:
         """Digests of all tables; private."""

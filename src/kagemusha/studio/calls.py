@@ -9,7 +9,7 @@ from typing import Any
 from kagemusha.errors import UsageError
 from kagemusha.words.catalogue import Catalogue, catalogue
 
-PAGE = "studio"
+PAGES = ("studio", "schema")
 MOST_TEXT = 200_000
 """Characters of the longest text: the categories of a column."""
 
@@ -24,7 +24,7 @@ class Call:
     @property
     def say(self) -> Catalogue:
         """The language of the page."""
-        return catalogue(str(self.body.get("lang", "en")), PAGE)
+        return catalogue(str(self.body.get("lang", "en")), *PAGES)
 
     def text(self, name: str, default: str = "", *, most: int = 1000) -> str:
         """A text; what is none, or too long, is refused by name."""

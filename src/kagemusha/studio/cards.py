@@ -117,7 +117,7 @@ def _card(at: int, column: Column, say: Catalogue, is_open: bool, remarks: Seque
         at=at,
         name=column.name,
         kind=column.kind,
-        words=column.in_words,
+        words=column.described(say),
         facts=facts,
         derived=bool(derived),
         open=is_open,

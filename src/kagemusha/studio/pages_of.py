@@ -211,7 +211,7 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
         "kinds": {kind: say(KINDS[kind]) for kind in COLUMN_KINDS},
         "modelled": MODELLED,
         "sources": [say(source) for source in SOURCES],
-        "rules": [(rule, rule_question(rule.rule, schema) if rule.guess else "") for rule in schema.constraints],
+        "rules": [(rule, rule_question(rule.rule, schema, say) if rule.guess else "") for rule in schema.constraints],
         "offers": list(offers(schema)),
         "likely_unit": likely_unit(schema),
         "targets": [column.name for column in schema.modelled],

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from kagemusha.studio.calls import PAGE
+from kagemusha.studio.calls import PAGES
 from kagemusha.studio.drafts import Drafts
 from kagemusha.studio.jobs import Jobs
 from kagemusha.studio.labelling import Labellings
@@ -42,7 +42,7 @@ class Site:
 
     def language(self, request: Request) -> Catalogue:
         """The language that somebody chose, or else that their browser asks for."""
-        return language_of(request, PAGE)
+        return language_of(request, *PAGES)
 
     def html(self, template: str, say: Catalogue, /, **facts: object) -> str:
         """A template, or part of a page, as text."""

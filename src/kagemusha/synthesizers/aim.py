@@ -18,9 +18,8 @@ from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive, next_round
-from kagemusha.synthesizers.candidates import Candidates, cell_error
+from kagemusha.synthesizers.candidates import Candidates, cell_error, choice_ceilings, moved_since
 from kagemusha.synthesizers.protocol import Fitted
-from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 
 
 @dataclass(frozen=True, kw_only=True)

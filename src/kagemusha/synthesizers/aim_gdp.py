@@ -18,9 +18,8 @@ from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique
 from kagemusha.synthesizers.adaptive import MEASURE, SELECT, Adaptive, next_round
-from kagemusha.synthesizers.candidates import cell_error
+from kagemusha.synthesizers.candidates import RISK, cell_error
 from kagemusha.synthesizers.protocol import Fitted
-from kagemusha.synthesizers.selection_bounds import RISK
 
 SURVEY = 0.04
 """Share of the budget for one noisy error of every candidate before the first round."""

@@ -17,9 +17,8 @@ from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.candidates import countable, require_columns
+from kagemusha.synthesizers.candidates import choice_ceilings, countable, moved_since, require_columns
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
-from kagemusha.synthesizers.selection_bounds import choice_ceilings, moved_since
 
 
 @dataclass(frozen=True, kw_only=True)

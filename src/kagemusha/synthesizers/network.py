@@ -43,10 +43,10 @@ class Growth:
     cells: float
     max_cells: int
 
-    def grow(self, choose: Choose) -> list[Family]:
-        """A network over all columns, from the smallest one on; `choose` picks each next family."""
-        root = min(self.domain.names, key=lambda name: (self.domain.size(name), self.domain.axis(name)))
-        network = [Family(root)]
+    def grow(self, choose: Choose, root: str = "") -> list[Family]:
+        """A network over all columns, from `root` or the smallest one on; `choose` picks each next family."""
+        smallest = min(self.domain.names, key=lambda name: (self.domain.size(name), self.domain.axis(name)))
+        network = [Family(root or smallest)]
         while len(network) < len(self.domain):
             families = self.families(network)
             network.append(families[0] if len(families) == 1 else choose(families))

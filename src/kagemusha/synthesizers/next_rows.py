@@ -144,10 +144,12 @@ def scaled(
         }
 
     wanted = np.concatenate([targets[clique].ravel() for clique in cliques])
+    base = ConditionalField(_field(domain, 1.0, potentials), known)
+    lines = base.lines(rows)
 
     def loss(change: FloatArray) -> tuple[float, FloatArray]:
-        plan = ConditionalField(_field(domain, 1.0, changed(change)), known, rough=True)
-        log_z, tables = plan.expected(rows)
+        plan = base.with_potentials(changed(change))
+        log_z, tables = plan.expected(lines)
         expected = {}
         for part, table in zip(plan.parts, tables, strict=True):
             names = (*part.known, *part.free)

@@ -147,13 +147,17 @@ class PrivBayes(Synthesizer):
 
 @dataclass(frozen=True, kw_only=True)
 class BayesNet(Synthesizer):
-    """A greedy network of `degree` parents on exact counts: the attack paper's BN. It protects nobody."""
+    """A greedy network of `degree` parents on exact counts: the attack paper's BN. It protects nobody.
+
+    It grows from the column `root`, by default the one of the fewest codes.
+    """
 
     name: ClassVar[str] = "bayes-net"
     summary: ClassVar[str] = "plain Bayesian network without protection, for comparison and attack games"
     private: ClassVar[bool] = False
 
     degree: int = 2
+    root: str = ""
     max_megabytes: float = 80.0
 
     def __post_init__(self) -> None:
@@ -165,6 +169,8 @@ class BayesNet(Synthesizer):
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Take the family of highest mutual information each time, with the exact conditionals."""
         domain = curator.domain
+        if self.root and self.root not in domain:
+            raise UsageError(f"root must be a column of the table, got {self.root!r}")
         max_cells = int(self.max_megabytes * 1e6 / 8)
         require_columns(domain, max_cells)
         table = curator.unprotected("bayes-net learns from exact counts, without noise")
@@ -174,7 +180,7 @@ class BayesNet(Synthesizer):
             score = MutualInformation(domain, families)
             return families[int(np.argmax(score.values(table.count(score.cliques()))))]
 
-        network = Growth(domain, self.degree, max_cells, max_cells).grow(choose)
+        network = Growth(domain, self.degree, max_cells, max_cells).grow(choose, self.root)
         counts = table.count([domain.canonical(family.members) for family in network])
         tables = {m.clique: m.counts.astype(np.float64) for m in counts}
         field = network_field(domain, float(counts[0].counts.sum()), network, tables)

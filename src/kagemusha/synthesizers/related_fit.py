@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
+from kagemusha.encoding.travels import LINKED
 from kagemusha.errors import UsageError
 from kagemusha.generators.markov import MarkovGenerator
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
@@ -32,6 +33,7 @@ from kagemusha.release.release import Release
 from kagemusha.release.share import Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
+from kagemusha.schema.across import ruled
 from kagemusha.schema.related import Related
 from kagemusha.schema.views import NEXT, view_of
 from kagemusha.sources.several import open_related
@@ -110,7 +112,7 @@ class PlannedRelated:
             created=datetime.now(UTC).date().isoformat(),
             unit_column=schema.unit.column,
             ledger=None if book.in_memory else book.head.to_json(),
-        ).with_assumptions(schema.vouchers())
+        ).with_assumptions([*schema.vouchers(), *([LINKED] if self.source.engine else [])])
         models = {}
         for name, one in fitted.items():
             view = schema.view(name)
@@ -170,6 +172,14 @@ def build_next(
     return Fitted(generator, list(measured.columns.values()), interactions=measured.interactions)
 
 
+def require_models_tables(synthesizer: Synthesizer, budget: Budget) -> None:
+    """Refuse methods whose models are no fields, and no budget at all."""
+    if synthesizer.name not in METHODS:
+        raise UsageError(f"method {synthesizer.name!r} does not model related tables; {', '.join(METHODS)} does")
+    if not budget.is_finite:
+        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
+
+
 def plan_related(
     synthesizer: Synthesizer,
     tables: Any,
@@ -181,22 +191,23 @@ def plan_related(
     policy: str = "default",
     key: str = "",
     simulation: int | None = None,
+    place: str | None = None,
+    timeout: float | None = None,
 ) -> PlannedRelated:
     """Everything that can be refused before anything is counted."""
-    if synthesizer.name not in METHODS:
-        raise UsageError(f"method {synthesizer.name!r} does not model related tables; {', '.join(METHODS)} does")
-    if not budget.is_finite:
-        raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
+    require_models_tables(synthesizer, budget)
     if simulation is not None and simulation < 0:
         raise UsageError(f"simulation (--seed) must be at least 0, got {simulation}")
     related = related.released
     for table in related:
         view = related.view(table.name)
         require_confirmed(table.schema)
-        if view.constraints:
-            require_consistent(view)
+        rules = ruled(related, table)
+        for obeyed in (view, *([] if rules is None else [rules.schema])):
+            if obeyed.constraints:
+                require_consistent(obeyed)
         synthesizer.plan(view.domain, budget)
-    source = open_related(tables, related)
+    source = open_related(tables, related, place=place, timeout=timeout)
     budget = replace(budget, rows=1)
     details: dict[str, Any] = {"schema": related.digest(), "parameters": repr(synthesizer.parameters())}
     spent = budget

@@ -14,10 +14,10 @@ LANGUAGE = "kagemusha-language"
 """The cookie of the language; it says nothing else."""
 
 
-def language_of(request: Request, page: str) -> Catalogue:
-    """The catalogue of a page that this reader wants."""
+def language_of(request: Request, *pages: str) -> Catalogue:
+    """The catalogue of pages that this reader wants."""
     chosen = request.cookies.get(LANGUAGE) or preferred(request.headers.get("accept-language", ""))
-    return catalogue(chosen, page)
+    return catalogue(chosen, *pages)
 
 
 async def choose_language(request: Request) -> Response:

@@ -7,13 +7,19 @@ sentence, with the same placeholders. A test compares them with what the source 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kagemusha.errors import UsageError
+
 LANGUAGES = {"en": "English", "ja": "日本語"}
 """Names of the languages, as their readers write them."""
+
+
+Say = Callable[..., str]
+"""A sentence and its fields in the reader's language; `str.format` says it as it stands in the source, in English."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,19 @@ class Catalogue:
 
 
 @cache
-def catalogue(language: str, page: str) -> Catalogue:
-    """The sentences of a page; a language that nobody knows is English."""
+def catalogue(language: str, *pages: str) -> Catalogue:
+    """The sentences of pages; a language that nobody knows is English."""
     if language not in LANGUAGES or language == "en":
         return Catalogue("en", {})
-    text = files("kagemusha.words").joinpath(language, f"{page}.toml").read_text(encoding="utf-8")
-    return Catalogue(language, tomllib.loads(text))
+    there = (files("kagemusha.words").joinpath(language, f"{page}.toml") for page in pages)
+    return Catalogue(language, {k: v for one in there for k, v in tomllib.loads(one.read_text("utf-8")).items()})
+
+
+def known_language(language: str) -> str:
+    """The language, if there is one of that name."""
+    if language not in LANGUAGES:
+        raise UsageError(f"--language must be one of {', '.join(LANGUAGES)}, got {language!r}")
+    return language
 
 
 def preferred(header: str) -> str:

@@ -17,9 +17,9 @@ async function call(path, body) {
     headers: { "content-type": "application/json", "x-csrf": csrf },
     body: JSON.stringify({ who, ...body }),
   });
-  const told = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(told.error || _("something went wrong")), { final: answer.status < 500, taken: answer.status === 409 });
-  return told;
+  const reply = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(reply.error || _("something went wrong")), { final: answer.status < 500, taken: answer.status === 409 });
+  return reply;
 }
 
 function say(text, wrong = false) {
@@ -64,9 +64,9 @@ async function act(path, body, done) {
   try {
     for (let wait = 250; ; wait = Math.min(4000, 2 * wait)) {
       try {
-        const told = await call(path, body);
+        const reply = await call(path, body);
         say(done);
-        show(told.task);
+        show(reply.task);
         break;
       } catch (error) {
         if (error.final) throw error;
@@ -91,9 +91,9 @@ function answer(value) {
 
 async function load(quiet = true) {
   try {
-    const told = await call("next", {});
+    const reply = await call("next", {});
     if (quiet) say("");
-    show(told.task);
+    show(reply.task);
   } catch (error) {
     if (error.taken) return leave(error.message);
     say(error.message, true);
@@ -103,22 +103,22 @@ async function load(quiet = true) {
 
 async function progress() {
   try {
-    const told = await call("progress", {});
-    finished = told.labels >= told.wanted;
-    $("labels-bar").max = told.wanted;
-    $("labels-bar").value = told.labels;
-    $("labels").textContent = _("{labels} of {wanted}", told) + (told.others ? _(", {others} without a class", told) : "");
-    $("privacy").textContent = _("{share} % of the budget used; ε = {epsilon} in all, whatever you label", { share: Math.round(100 * told.spent), epsilon: told.epsilon });
-    $("stage").textContent = told.stage.what;
-    if (told.quality) {
-      const { right, of, low, high } = told.quality;
+    const reply = await call("progress", {});
+    finished = reply.labels >= reply.wanted;
+    $("labels-bar").max = reply.wanted;
+    $("labels-bar").value = reply.labels;
+    $("labels").textContent = _("{labels} of {wanted}", reply) + (reply.others ? _(", {others} without a class", reply) : "");
+    $("privacy").textContent = _("{share} % of the budget used; ε = {epsilon} in all, whatever you label", { share: Math.round(100 * reply.spent), epsilon: reply.epsilon });
+    $("stage").textContent = reply.stage.what;
+    if (reply.quality) {
+      const { right, of, low, high } = reply.quality;
       $("quality").textContent = _("right for {right} % of {of} random records (between {low} and {high} %)", { right: Math.round((100 * right) / of), of, low: Math.round(100 * low), high: Math.round(100 * high) });
     }
-    if (told.agreement.records) {
+    if (reply.agreement.records) {
       const shown = (kappa) => kappa.toFixed(2).replace("-", "−");
-      const kappa = told.agreement.fleiss;
-      const pairs = Object.entries(told.agreement.cohen).slice(0, 3).map(([who, of]) => _("; {who}: Cohen's κ = {kappa}", { who, kappa: shown(of) })).join("");
-      $("agreement").textContent = _("{alike} of {records} records labelled alike", told.agreement) + (kappa === null ? "" : _(", Fleiss' κ = {kappa}", { kappa: shown(kappa) })) + pairs;
+      const kappa = reply.agreement.fleiss;
+      const pairs = Object.entries(reply.agreement.cohen).slice(0, 3).map(([who, of]) => _("; {who}: Cohen's κ = {kappa}", { who, kappa: shown(of) })).join("");
+      $("agreement").textContent = _("{alike} of {records} records labelled alike", reply.agreement) + (kappa === null ? "" : _(", Fleiss' κ = {kappa}", { kappa: shown(kappa) })) + pairs;
     }
   } catch { /* the next look may succeed */ }
 }

@@ -12,9 +12,9 @@ async function call(path, body) {
     headers: { "content-type": "application/json", "x-csrf": csrf },
     body: JSON.stringify({ who, ...body }),
   });
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error || _("something went wrong"));
-  return told;
+  const reply = await answer.json();
+  if (!answer.ok) throw new Error(reply.error || _("something went wrong"));
+  return reply;
 }
 
 function element(name, text, kind) {
@@ -30,11 +30,11 @@ function word(answer) {
 }
 
 async function load() {
-  const told = await call("conflicts", {});
+  const reply = await call("conflicts", {});
   list.replaceChildren();
-  const count = told.conflicts.length;
+  const count = reply.conflicts.length;
   list.append(element("p", count === 1 ? _("One record waits for a decision. Yours stands, whatever others said.") : count ? _("{count} records wait for a decision. Yours stands, whatever others said.", { count }) : _("Nobody disagrees at the moment.")));
-  for (const conflict of told.conflicts) {
+  for (const conflict of reply.conflicts) {
     const box = element("section", "", "conflict");
     const table = element("table", "", "record");
     for (const cell of conflict.shown) {

@@ -24,7 +24,7 @@ from kagemusha.queries.scores import NoisyVector
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import COUNTED_CELLS, MEAN_ABSOLUTE, gaussian_sigma
-from kagemusha.synthesizers.kage.constants import ALONE, DOUBT, KEPT, MOST_TRIPLES, USUAL, WANTED
+from kagemusha.synthesizers.kage.constants import DOUBT, KEPT, MANY, ROW, USUAL
 from kagemusha.synthesizers.kage.grouping import merge, ordered_codes, sums
 from kagemusha.synthesizers.kage.levels import Level, Levels, best_level, felt, kept
 from kagemusha.synthesizers.kage.measurements import Measurements
@@ -104,18 +104,19 @@ def look_at_pairs(
     most: int,
     spent: float,
     cost: float,
-    target: str | None = None,
+    importance: FloatArray,
 ) -> tuple[Measurements, PairLook, Beliefs]:
     """All pairs' distances from independence at this `cost` (ρ).
 
     `known` are the columns, measured at the cost `spent`; a column may have `most` groups; a pair's cell will have
-    about the noise `typical`; `target` is a column that somebody wants to predict. The model gets groups as fine as
-    the finest pair worth measuring needs.
+    about the noise `typical`; `importance` is how much each pair counts. The model gets groups as fine as the finest
+    pair worth measuring needs.
     """
     tables, total = known.tables, known.columns.total
     levels = {}
     for name, first in ordered_codes(curator.schema, known.domain).items():
-        group = merge(tables[name], ALONE * typical, first, tree=known.columns.trees.get(name, ()), most=most)
+        # no pair has less noise in a row than one with a column of two codes
+        group = merge(tables[name], 2 * ROW * typical, first, tree=known.columns.trees.get(name, ()), most=most)
         # merged for want of room, codes of an ordered column need not be neighbours any more
         in_order = first > 0 and bool((np.diff(group[:first]) >= 0).all())
         levels[name] = Levels.of(group, tables[name], int(group[first - 1]) + 1 if in_order else 0)
@@ -127,7 +128,7 @@ def look_at_pairs(
     in_columns = np.array([sum(errors[name] ** 2 for name in pair) for pair in pairs])
     floor = np.array([floor_of(product) for product in products])
     base = np.sqrt(floor**2 + in_columns)
-    signal = signals(scores, base, total, np.array([target in pair for pair in pairs]))
+    signal = signals(scores, base, total, importance)
     # two columns that determine each other are 2·N·(1 − 1/codes) apart from independence
     apart = np.array([2 * total * max(1 - 1 / min(p.shape), 0.5) for p in products])
     strength = np.minimum(signal / apart, 1.0)
@@ -149,17 +150,18 @@ def look_at_pairs(
     return known, look, Beliefs(queries, worth * signal, worth * floor, strength, rest, np.array(weights))
 
 
-def signals(scores: NoisyVector, base: FloatArray, total: float, named: npt.NDArray[np.bool_]) -> FloatArray:
+def signals(scores: NoisyVector, base: FloatArray, total: float, importance: FloatArray) -> FloatArray:
     """What scores say beyond their base: the posterior under a prior whose mean the scores say as far as they can.
 
-    Pairs of a `named` target are believed to depend on each other as far as their own scores are noise: somebody wants
-    to learn it.
+    A pair that counts more than others is believed to depend as many times as much, as far as its own score is noise:
+    somebody wants to learn from it.
     """
     excess = scores.values - base
     usual, noise = USUAL * total, scores.sigma**2 / len(excess)
     above = shrink_to_mean(excess, scores.sigma) + (usual - float(excess.mean())) * noise / (noise + usual**2)
-    share = scores.sigma**2 / (scores.sigma**2 + (WANTED * total) ** 2)
-    above = np.where(named, np.maximum(above, (1 - share) * above + share * WANTED * total), above)
+    wanted = importance * usual
+    share = scores.sigma**2 / (scores.sigma**2 + wanted**2)
+    above = np.where(importance > 1, np.maximum(above, (1 - share) * above + share * wanted), above)
     above = np.maximum(above, 0.0)
     return np.asarray(np.sqrt(above * (above + 2 * base)))
 
@@ -230,11 +232,11 @@ def candidate_triples(domain: Domain, strengths: Mapping[Clique, float]) -> list
     triples: list[Clique] = [
         t
         for t in combinations([name for name in domain if name in among], 3)
-        if min(domain.shape(t)) > 1 and domain.cells(t) <= COUNTED_CELLS // MOST_TRIPLES
+        if min(domain.shape(t)) > 1 and domain.cells(t) <= COUNTED_CELLS // MANY
     ]
-    if len(triples) > MOST_TRIPLES:
+    if len(triples) > MANY:
         triples.sort(key=lambda t: -sum(strengths.get(pair, 0.0) for pair in combinations(t, 2)))
-    return triples[:MOST_TRIPLES]
+    return triples[:MANY]
 
 
 def look_at_triples(

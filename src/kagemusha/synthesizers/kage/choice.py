@@ -11,7 +11,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.schema.domain import Clique
-from kagemusha.synthesizers.kage.constants import MARGIN, OUTSIDE, PATIENCE, SHARES, TRUST, WORTH
+from kagemusha.synthesizers.kage.constants import MARGIN, WORTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,23 +93,23 @@ def choose(
     tree: Callable[[int], Callable[[Clique], bool]],
     limits: Sequence[int],
     *,
-    trust: float = TRUST,
-    outside: float = OUTSIDE,
+    paths: bool = False,
+    outside: bool = True,
     start: Sequence[int] = (),
 ) -> Choice:
     """The least predicted total error over orders, how many to take, the share of columns and the model's limit.
 
     With the split q ∝ w^(2/3) the noise of a set is noise · (Σ w^(2/3))^(3/2). A pair left out keeps the part of its
     error that the chosen ones do not imply. `tree` makes a function for a limit that takes a clique into a model so
-    large, or says False if it does not fit beside those taken so far; such a pair may be measured all the same, and
-    loses the share `outside` of its error: rows can be traded towards it. `start` names what is measured already and
-    stays; `trust` is the share of a path's strength that counts as known.
+    large, or says False if it does not fit beside those taken so far; with `outside` such a pair may be measured all
+    the same: rows can be traded towards it. `start` names what is measured already and
+    stays; with `paths` a pair counts as known as far as paths of chosen ones are strong: a model will say more.
     """
     best, scaled = Choice((), (), 1.0, math.inf, candidates.unknown), math.inf
-    for beyond, cost in ((0.0, 1.0), (outside, 1 + MARGIN)) if outside else ((0.0, 1.0),):
+    for beyond, cost in ((False, 1.0), (True, 1 + MARGIN)) if outside else ((False, 1.0),):
         for forest in (False, True):
             for step, limit in enumerate(limits):
-                steps = _greedy(candidates, tree(limit), forest, beyond, trust, start)
+                steps = _greedy(candidates, tree(limit), forest, beyond, paths, start)
                 found, complete = _best_prefix(candidates, steps, limit)
                 if found.predicted * cost * (1 + WORTH) ** step < scaled:
                     best = replace(found, inside=complete or not beyond)
@@ -127,7 +127,7 @@ def _best_prefix(
     complete = True
     for taken, left_out, fits in steps:
         complete &= fits
-        tried = SHARES if taken else (1.0,)
+        tried = [tenths / 10 for tenths in range(10)] if taken else [1.0]
         predictions = [candidates.predicted(taken, left_out, share) for share in tried]
         k = int(np.argmin(predictions))
         if predictions[k] < best.predicted:
@@ -142,8 +142,8 @@ def _greedy(
     candidates: Candidates,
     add: Callable[[Clique], bool],
     forest: bool,
-    outside: float,
-    trust: float,
+    outside: bool,
+    paths: bool,
     start: Sequence[int],
 ) -> Iterator[tuple[list[int], FloatArray, bool]]:
     """Candidates in the order they pay off: by error over √price, or a `forest` of the strongest, then by error/price.
@@ -168,51 +168,54 @@ def _greedy(
         if left[i] == 1.0:
             left[i] = 0.0
             a, b = first[i], second[i]
-            for x, y in ((a, b), (b, a)):
+            part[part == part[b]] = part[a]
+            for x, y in ((a, b), (b, a)) if paths else ():
                 # a path's strength is the product of its edges; keep the strongest one
                 implied = np.maximum(implied, candidates.strength[i] * np.outer(implied[:, x], implied[y]))
-            part[part == part[b]] = part[a]
 
     for i in start:
         fits &= add(candidates.cliques[i])
         take(i)
-    before = implied[first, second] if start else np.zeros(len(price))
 
     def not_implied() -> FloatArray:
-        new = implied[first, second] - before
-        known = np.divide(new, candidates.strength, out=np.zeros(len(price)), where=candidates.strength > 0)
-        signal = candidates.unknown * (1 - trust * np.minimum(1.0, known))
+        known = np.divide(
+            implied[first, second], candidates.strength, out=np.zeros(len(price)), where=candidates.strength > 0
+        )
+        signal = candidates.unknown * (1 - np.minimum(1.0, known))
         return np.asarray(np.hypot(signal, candidates.floor) * left, dtype=np.float64)
 
     unknown = not_implied()
     yield taken, unknown, fits
-    while refused < PATIENCE:
+    while refused <= columns:
         # with the best split, one is worth its error if that exceeds the growth of everyone's noise
-        growth = candidates.noise * ((spent + price) ** 1.5 - spent**1.5)
+        growth = candidates.noise * ((spent + price) * np.sqrt(spent + price) - spent * math.sqrt(spent))
         gain = importance * (unknown - rest)
         eligible = waiting & (gain > growth)
         if not eligible.any():
             break
         spanning = eligible & (part[first] != part[second]) & forest
         growing = bool(spanning.any())
-        worth = gain if growing else gain / (price if forest else np.sqrt(price))
-        i = int(np.argmax(np.where(spanning if growing else eligible, worth, -1.0)))
-        if not add(candidates.cliques[i]):
-            fits = False
-            # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays
-            mended = outside * (1 - candidates.strength[i] * unknown[i] / max(candidates.signal[i], unknown[i])) ** 2
-            if len(candidates.cliques[i]) > 2 or importance[i] * mended * unknown[i] <= growth[i]:
-                refused += 1
-                waiting[i] = False
-                continue
-            left[i] = 1 - mended
-        else:
-            refused = 0
-        take(i)
-        unknown = not_implied()
-        if len(taken) > 1.15 * shown:
-            shown = len(taken)
-            yield taken, unknown, fits
+        worth = np.where(spanning if growing else eligible, gain, -1.0)
+        if not growing:
+            worth /= price if forest else np.sqrt(price)
+        while refused <= columns and worth[i := int(np.argmax(worth))] > 0:
+            if not (fitting := add(candidates.cliques[i])):
+                fits = False
+                # rows that the model hardly makes cannot be traded in: what is left of a strong dependence stays
+                mended = (1 - candidates.strength[i] * unknown[i] / max(candidates.signal[i], unknown[i])) ** 2
+                pair = outside and len(candidates.cliques[i]) == 2
+                if not pair or importance[i] * mended * unknown[i] <= growth[i]:
+                    refused += 1
+                    waiting[i], worth[i] = False, -1.0
+                    continue
+                left[i] = 1 - mended
+            refused = 0 if fitting else refused
+            take(i)
+            unknown = not_implied()
+            if len(taken) > 1.15 * shown:
+                shown = len(taken)
+                yield taken, unknown, fits
+            break
     yield taken, unknown, fits
 
 

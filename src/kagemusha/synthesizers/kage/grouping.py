@@ -10,7 +10,7 @@ from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.columns.measured import Measured
 from kagemusha.schema import Schema
 from kagemusha.schema.domain import Domain
-from kagemusha.synthesizers.kage.constants import ORDERED
+from kagemusha.synthesizers.kage.constants import ROW
 
 Tree = Sequence[IntArray]
 """For each level, fine ones first, the group of every code."""
@@ -45,7 +45,7 @@ def merge(counts: FloatArray, threshold: float, ordered: int, *, tree: Tree = ()
         if tree:
             group = merge_by_tree(counts, threshold, tree)
         elif ordered > 2:
-            group = merge_neighbours(counts, ORDERED * threshold, ordered)
+            group = merge_neighbours(counts, ROW * threshold, ordered)
         else:
             group = merge_rare(counts, threshold)
         groups = int(group.max()) + 1

@@ -3,7 +3,7 @@
 With relative noise s_r = σ_r/N the fit minimises log Z(θ) − ⟨θ, y/N⟩ + Σ ½ λ_r θ², the mode of a Gaussian posterior:
 an interaction's cells are θ ~ N(0, τ_r²) around the independent model, where they expect the probability p, and y is
 p·θ with the noise s_r, so λ_r = s_r²/(p·τ_r²). τ_r comes from the measured interaction itself. Tails are heavier than a
-normal distribution's, so λ_r is at most c·s_r; and at least a quarter of that, so that the problem is strongly convex:
+normal distribution's, so λ_r is at most s_r; and at least a part of that, so that the problem is strongly convex:
 contradicting measurements do no harm and L-BFGS converges for every noise level.
 """
 
@@ -22,7 +22,7 @@ from kagemusha.graphical.belief_propagation import BeliefPropagation
 from kagemusha.graphical.lbfgs import dot, lbfgs
 from kagemusha.queries.interactions import NoisyInteraction, grouped
 from kagemusha.schema.domain import Clique, Domain
-from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES, POLISHED, PRIOR, WORK
+from kagemusha.synthesizers.kage.constants import ENOUGH, LEAST, PASSES
 
 
 def corrected(generator: MarkovGenerator, measured: Sequence[NoisyInteraction]) -> dict[Clique, FloatArray]:
@@ -123,7 +123,7 @@ class _Problem:
         expected = self.seen(self.offset)[1]
         self.noise = noise
         # columns are posterior means already: they get the least that lets the fit converge
-        self.ridge: FloatArray = PRIOR * noise
+        self.ridge: FloatArray = noise.copy()
         self.ridge[: self.of_columns] *= LEAST
         for start, one in zip(starts[len(columns) :].tolist(), interactions, strict=False):
             here = slice(start, start + int(np.prod(one.query.shape)))
@@ -146,7 +146,7 @@ class _Problem:
     def column_progress(self) -> float:
         """The same for columns alone."""
         noise = self.noise[: self.of_columns]
-        return POLISHED * float((noise**2).sum())
+        return ENOUGH * float((noise**2).sum())
 
     def columns_after(self, x: FloatArray) -> Callable[[FloatArray], tuple[float, FloatArray]]:
         """The problem of the columns' parameters alone, all others staying as they are."""
@@ -192,7 +192,7 @@ def precision(values: FloatArray, expected: FloatArray, sigma: float, free: int)
     shares of the records: `values` y, `expected` p in the independent model, `sigma` s, and the `free` cells.
     """
     signal = max(float((values**2).sum()) - free * sigma**2, 1e-3 * free * sigma**2)
-    most = np.maximum(PRIOR * expected * signal, 1e-300)
+    most = np.maximum(expected * signal, 1e-300)
     return np.asarray(np.clip(sigma * float((expected**2).sum()) / most, LEAST, 1.0))
 
 
@@ -236,7 +236,7 @@ def fit_interactions(
     """The field of highest penalised likelihood; `domain` is that of the groups' codes. Deterministic.
 
     `start` holds the parameters of an earlier fit to the same columns and the first of the interactions. Without
-    `max_steps` there are as many passes as take a bounded time.
+    `max_steps` it ends when it has converged, or after the most passes there may be.
     """
     cliques: list[Clique] = [(c.name,) for c in columns] + [p.query.clique for p in interactions]
     tree = junction_tree(domain, cliques, max_cells=max_cells)
@@ -245,7 +245,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = int(np.clip(WORK / (tree.cells + problem.size), *PASSES)) if max_steps is None else max_steps
+    calls = PASSES[-1] if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge

@@ -20,7 +20,7 @@ from kagemusha.progress import Progress, silent
 from kagemusha.release.curator import Curator
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import countable, noise_of_pairs, require_columns
-from kagemusha.synthesizers.kage.constants import BALANCE, COLUMNS, INSTALMENTS, MANY, SCORES, TRUST, TYPICAL
+from kagemusha.synthesizers.kage.constants import COLUMNS, INSTALMENTS, MANY, TYPICAL
 from kagemusha.synthesizers.kage.rounds import Run, Shares
 from kagemusha.synthesizers.protocol import Fitted, Plan, Synthesizer
 
@@ -59,7 +59,7 @@ class Kage(Synthesizer):
         for count, upto in enumerate(instalments):
             last = upto == instalments[-1]
             progress("choosing", 0.1 + 0.8 * count / len(instalments))
-            choice = run.allocate(trust=TRUST if count or last else 1.0)
+            choice = run.allocate(paths=not last)
             if last and run.look_at_triples(choice):
                 choice = run.allocate()
             run.measure(choice, curator.remaining - (1 - upto) * left)
@@ -77,7 +77,7 @@ class Kage(Synthesizer):
         run.measure_columns(shares.columns * curator.total)
         if pairs:
             progress("looking at pairs", 0.05)
-            run.look_at_pairs(pairs, shares, target=self.target)
+            run.look_at_pairs(pairs, shares)
         return run
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
@@ -116,8 +116,8 @@ class Kage(Synthesizer):
         """Of the whole budget, as planned; the share of columns may grow once the noise is known.
 
         A share q for the scores of P pairs takes q/2 of everybody's precision, and a wrong choice costs about a score's
-        noise, √(P/q). Where K pairs of w cells are measured their noise is √K·w, so both together cost least for q ∝
-        (P/K)^(1/3) / w^(2/3).
+        noise, √(P/q). Where K pairs of w cells are measured their noise is √K·w, so both together cost least for q =
+        (P/K)^(1/3) / w^(2/3); pairs get no more than columns.
         """
         columns = len(domain)
         if columns < 2:
@@ -125,5 +125,4 @@ class Kage(Synthesizer):
         pairs = columns * (columns - 1) / 2
         sizes = np.array(domain.sizes, dtype=np.float64) ** (2 / 3)
         cells = (sizes.sum() ** 2 - (sizes**2).sum()) / (2 * pairs)  # mean of w^(2/3) over pairs
-        scores = BALANCE * (pairs / min(pairs, TYPICAL * columns)) ** (1 / 3) / cells
-        return Shares(COLUMNS, float(np.clip(scores, *SCORES)))
+        return Shares(COLUMNS, min(COLUMNS, float((pairs / min(pairs, TYPICAL * columns)) ** (1 / 3) / cells)))

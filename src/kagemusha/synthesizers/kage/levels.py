@@ -16,7 +16,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
-from kagemusha.synthesizers.kage.constants import CARRIED, FELT, FIRM, KEPT, SMOOTH
+from kagemusha.synthesizers.kage.constants import FIRM, KEPT, SMOOTH
 from kagemusha.synthesizers.kage.grouping import merge_neighbours, sums
 
 
@@ -68,7 +68,7 @@ def hidden(sizes: FloatArray, half: FloatArray | float) -> FloatArray:
 
 def kept(noise: FloatArray | float, error: FloatArray | float, strength: FloatArray | float) -> FloatArray:
     """What raw noise over all cells comes to after the fit, in records, where measuring would mend this error."""
-    return np.asarray(noise * (KEPT + CARRIED * noise / (noise + error + 1e-9)) * (1 - FIRM * strength))
+    return np.asarray(KEPT * noise * (1 + noise / (noise + error + 1e-9)) * (1 - FIRM * strength))
 
 
 def spread(one: FloatArray, two: FloatArray, unit: PrivacyUnit) -> FloatArray:
@@ -82,10 +82,10 @@ def spread(one: FloatArray, two: FloatArray, unit: PrivacyUnit) -> FloatArray:
 def felt(one: FloatArray, two: FloatArray, total: float, sigma: float) -> FloatArray:
     """The share of a pair's cells that feel noise of deviation `sigma`, from masses of groups on the last axes.
 
-    Those that expect far fewer records than it have little to lose.
+    A cell that expects few records loses at most twice as many.
     """
     expected = one[..., :, None] * two[..., None, :] / total
-    return np.asarray(np.minimum(1.0, expected / (FELT * sigma)).mean(axis=(-2, -1)))
+    return np.asarray(np.minimum(1.0, 2 * expected / (MEAN_ABSOLUTE * sigma)).mean(axis=(-2, -1)))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from kagemusha.queries.interactions import Interaction, NoisyInteraction, groupe
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.synthesizers.candidates import MEAN_ABSOLUTE
 from kagemusha.synthesizers.kage.columns import NoisyColumns
-from kagemusha.synthesizers.kage.constants import GROWTH, ROW, SKETCH
+from kagemusha.synthesizers.kage.constants import LADDER, PASSES, ROW
 from kagemusha.synthesizers.kage.grouping import merge, sums
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit, corrected, fit_interactions
 
@@ -86,7 +86,7 @@ class Measurements:
     def fit(self, *, max_cells: int, start: FloatArray | None = None, steps: int | None = None) -> InteractionFit:
         """The model over groups; `start` is what an earlier fit to the same columns and first interactions found.
 
-        Without `steps` it ends when it has converged, or after as many passes as take a bounded time.
+        Without `steps` it ends when it has converged, or after the most passes there may be.
         """
         columns = [self.columns.grouped(n, self.groups[n]) for n in self.domain]
         interactions = [NoisyInteraction(self.on_groups(m.query), m.values, m.sigma) for m in self.interactions]
@@ -160,14 +160,14 @@ def grown(
     waiting = list(known.interactions)
     inside: list[NoisyInteraction] = []
     fit = replace(known, interactions=()).fit(max_cells=max_cells, steps=1)
-    for step in reversed(range(GROWTH)):
+    for part in LADDER:
         values = excess(known, fit.field, waiting) * np.array([importance(m.query.clique) for m in waiting])
-        added = _taken(known, inside, waiting, values, max_cells >> step, spanning=not inside)
+        added = _taken(known, inside, waiting, values, int(part * max_cells), spanning=not inside)
         inside = [*inside, *(waiting[i] for i in added)]
         waiting = [m for i, m in enumerate(waiting) if i not in added]
         known = replace(known, interactions=inside, outside=waiting)
-        if added and step:
-            fit = known.fit(max_cells=max_cells, start=fit.theta, steps=SKETCH // 2)
+        if added and part < 1:
+            fit = known.fit(max_cells=max_cells, start=fit.theta, steps=PASSES[0] // 2)
     return known, known.fit(max_cells=max_cells, start=fit.theta, steps=steps)
 
 

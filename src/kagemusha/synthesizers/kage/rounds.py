@@ -30,13 +30,10 @@ from kagemusha.synthesizers.kage.beliefs import (
 from kagemusha.synthesizers.kage.choice import Candidates, Choice, choose, topped_up
 from kagemusha.synthesizers.kage.columns import columns_of, measure_columns
 from kagemusha.synthesizers.kage.constants import (
-    LIMITS,
+    LADDER,
     MARGIN,
-    OUTSIDE,
-    PRECISE,
-    SKETCH,
-    TRIPLE_SCORES,
-    TRUST,
+    PASSES,
+    TRIPLES,
     TYPICAL,
 )
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
@@ -85,6 +82,11 @@ class Run:
     """What columns had cost before."""
 
     @property
+    def limits(self) -> list[int]:
+        """Cells that the model may have, smallest first."""
+        return [int(part * self.max_cells) for part in LADDER]
+
+    @property
     def pairs(self) -> int:
         """How many there are."""
         return 0 if self.look is None else len(self.look.pairs)
@@ -98,7 +100,7 @@ class Run:
         else:
             self.first, self.known = cost, Measurements.of_columns(self.curator.domain, columns)
 
-    def look_at_pairs(self, pairs: list[Clique], shares: Shares, *, target: str | None) -> None:
+    def look_at_pairs(self, pairs: list[Clique], shares: Shares) -> None:
         """How far every pair is from independence."""
         sizes = self.curator.domain.sizes
         typical = shares.rest * self.curator.total / min(len(pairs), TYPICAL * len(sizes))
@@ -111,7 +113,7 @@ class Run:
             most=max(1, self.max_cells // (2 * sum(sizes))),
             spent=self.first,
             cost=shares.scores * self.curator.total,
-            target=target,
+            importance=np.array([self.importance(pair) for pair in pairs]),
         )
 
     def look_at_triples(self, choice: Choice) -> bool:
@@ -124,7 +126,7 @@ class Run:
         tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells))
         fitting = sum(tree.add(self.beliefs.cliques[i]) for i in choice.taken)
         expected = float(choice.expected.mean())
-        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= PRECISE * self.known.columns.total:
+        if fitting < (1 - MARGIN) * len(choice.taken) or expected >= TRIPLES * self.known.columns.total:
             return False
         found = look_at_triples(
             self.curator,
@@ -132,7 +134,7 @@ class Run:
             self.model.field,
             self.beliefs,
             spent=self.first + self.had.get(ALL_COLUMNS, 0.0),
-            cost=TRIPLE_SCORES * self.curator.total,
+            cost=TRIPLES * self.curator.total,
         )
         if found is None:
             return False
@@ -142,8 +144,11 @@ class Run:
         self.triple = expected / max(distance, expected) * self.pairs / math.comb(len(self.known.domain), 3)
         return True
 
-    def allocate(self, importance: Importance | None = None, *, trust: float = TRUST) -> Choice:
-        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing."""
+    def allocate(self, importance: Importance | None = None, *, paths: bool = False) -> Choice:
+        """What to have measured in the end, and the share of each of all that the looks left. Reads nothing.
+
+        With `paths` for now only what no path of strong pairs says: there will be a model to ask.
+        """
         if self.look is None or self.beliefs is None:
             return Choice((), (), 1.0, 0.0, np.zeros(0))
         seen, count = self.beliefs, len(self.look.pairs)
@@ -171,10 +176,10 @@ class Run:
         return choose(
             candidates,
             lambda limit: GrowingTree(self.known.coarse, min(limit, room)).add,
-            [limit for limit in LIMITS if self.choice is None or limit >= self.choice.cells],
-            trust=trust,
+            [limit for limit in self.limits if self.choice is None or limit >= self.choice.cells],
+            paths=paths,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
-            outside=OUTSIDE if self.model is not None and len(seen.queries) == count else 0.0,
+            outside=self.model is not None and len(seen.queries) == count,
             start=list(self.measured),
         )
 
@@ -199,13 +204,13 @@ class Run:
     def fit_model(self, *, last: bool = True) -> None:
         """A model of all that was measured; before the last one it only has to say what it does not know."""
         known = replace(self.known, interactions=list(self.measured.values()), outside=())
-        cells = max(self.choice.cells, LIMITS[0]) if self.choice is not None else LIMITS[0]
+        cells = max(self.choice.cells if self.choice is not None else 0, self.limits[0])
         self.known, self.model = grown(
             known,
             max_cells=known.room(cells, self.max_cells),
             importance=self.importance,
             start=self.model.theta if self.model is not None else None,
-            steps=None if last else SKETCH,
+            steps=None if last else PASSES[0],
         )
 
     def generator(self) -> MarkovGenerator:
