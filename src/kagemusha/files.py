@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -262,3 +263,13 @@ TABLE_FILES = (".csv", ".parquet", ".csv.gz", ".tsv")
 def holds_tables(folder: Path) -> bool:
     """Whether a path is a folder of tables."""
     return folder.is_dir() and any(file.name.lower().endswith(TABLE_FILES) for file in folder.iterdir())
+
+
+def declares_several(path: str | PathLike[str]) -> bool:
+    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    unit = document.get("unit")
+    return "tables" in document or (isinstance(unit, dict) and "persons" in unit)

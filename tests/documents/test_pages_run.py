@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from page_code import agrees, run_page, steps
 
+from servers import PASSWORD, USER
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -51,8 +53,15 @@ def test_a_translated_tutorial_has_the_steps_of_the_other(page: Path) -> None:
 @pytest.mark.parametrize(
     "page", [p for p in sorted((DOCS / "tutorials").glob("*.md")) if p.stem != "index"], ids=lambda page: page.stem
 )
-def test_a_tutorial_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tutorial_does_what_it_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     text = page.read_text(encoding="utf-8")
+    if "postgresql:///" in text:  # the server that the reader has
+        server = request.getfixturevalue("postgres")
+        given = {"PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": USER, "PGPASSWORD": PASSWORD}
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KAGEMUSHA_LEDGER", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

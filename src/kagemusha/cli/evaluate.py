@@ -69,9 +69,9 @@ def evaluate(
     from kagemusha.evaluation.learners import NAMES, USUAL
     from kagemusha.evaluation.report import refuse_beside_release, write_report
     from kagemusha.evaluation.summary import figures, offered, sentences, verdict
+    from kagemusha.files import declares_several
     from kagemusha.models.model import load_model
     from kagemusha.release.looks import note_look
-    from kagemusha.schema.declared import declares_several
 
     if synthetic.is_dir() and declares_several(synthetic / "schema.toml"):
         from kagemusha.cli.related import evaluate_related_folder

@@ -59,12 +59,12 @@ def plan(
     With --error it answers the other way round: which ε for 5 % error on these pairs?
     """
     from kagemusha.certificate.page import in_words
+    from kagemusha.files import declares_several
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
-    from kagemusha.schema.declared import declares_several
     from kagemusha.synthesizers.registry import create
     from kagemusha.synthesizers.suited import suited
 

@@ -162,3 +162,49 @@ def plan_related(
     if left:
         say(f"[yellow]Not yet:[/] {len(left)} facts are open or come from the data ({plain(str(left[0]))}, …)")
     say("Nothing was read and nothing was spent.")
+
+
+def propose_tables(data: str, path: Path, place: str | None, persons: str | None) -> None:
+    """Draft several tables, or one long table as persons and their rows."""
+    from kagemusha.files import write_whole
+    from kagemusha.proposal.related import propose_persons, propose_related
+
+    drafted = propose_related(data, place=place) if persons is None else propose_persons(data, persons, table=place)
+    write_whole(path, drafted.dumps().encode())
+    for table in drafted:
+        said = f"{len(table.schema)} columns"
+        if table.parent is not None:
+            said += f"; each row belongs to {table.parent} by {table.key}"
+            said += f", in the order of {table.order}" if table.order else ", in no order"
+        say(f"[bold]{plain(table.name)}[/]: {plain(said)}")
+    say(f"{plain(path)}: {len(drafted.tables)} tables, {len(drafted.derived_facts())} facts taken from the data")
+    say(
+        f"Now open {plain(path)}, write what you know from public sources, and take what is confirmed out of "
+        f"`derived`; `kagemusha schema check {plain(path)}` says what is left."
+    )
+
+
+def check_tables(path: Path, *, as_json: bool) -> None:
+    """Say what of several tables still rests on the data, or is left open."""
+    from kagemusha.errors import SchemaError
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.lint import TAKEN, check
+    from kagemusha.schema.related import Related
+
+    related = load_declared(path)
+    assert isinstance(related, Related)
+    found = [(f"tables.{t.name}", "derived", f"{TAKEN}{', '.join(t.derived)}") for t in related if t.derived]
+    for table in related:
+        remarks = (one for one in check(table.schema) if one.column not in table.keys)
+        found += [(f"{table.name}: {one.column}", one.level, one.text) for one in remarks]
+    if as_json:
+        say_json([{"column": column, "level": level, "text": text} for column, level, text in found])
+    else:
+        for column, level, text in found:
+            colour = {"derived": "red", "open": "red", "warning": "yellow", "note": "blue"}[level]
+            say(f"[{colour}]{level:<8}[/] [bold]{plain(column)}[/]: {plain(text)}")
+    left = sum(level in ("derived", "open") for _, level, _ in found)
+    if left:
+        raise SchemaError(f"{path}: {left} columns and tables rest on the data or are open; until then ε = ∞")
+    if not as_json:
+        say(f"{plain(path)}: {len(related.tables)} tables, everything declared: a release is private end to end")

@@ -35,11 +35,11 @@ def sample(
     """Draw more doubles from a released model. Costs no privacy and may be repeated."""
     import numpy as np
 
+    from kagemusha.files import declares_several
     from kagemusha.folder.stream import stream
     from kagemusha.folder.table_file import find_formulas, write_tables
     from kagemusha.models.model import load_model
     from kagemusha.quality.group import drawn_group
-    from kagemusha.schema.declared import declares_several
 
     if model.is_dir() and declares_several(model / "schema.toml"):
         from kagemusha.cli.related import sample_related

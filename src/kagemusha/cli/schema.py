@@ -21,7 +21,8 @@ def propose(
         str,
         typer.Argument(
             help="The private table: a CSV, Parquet, Excel, OpenDocument, Stata, SPSS or SAS file, a pattern such as "
-            "'visits/*.csv', or the address of a database, as `synth` takes it.",
+            "'visits/*.csv', or the address of a database, as `synth` takes it. Tables that belong together: a folder, "
+            "or a database whose schema --table names.",
             show_default=False,
         ),
     ],
@@ -32,6 +33,13 @@ def propose(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     table: TableOption = None,
+    persons: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says whose a row is: one long table is drafted as persons and their rows.",
+            show_default=False,
+        ),
+    ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(help="How a text file is written that is not UTF-8: cp932, euc-jp, cp1252, …; found if not said."),
@@ -41,6 +49,7 @@ def propose(
     from kagemusha.proposal.notes import proposal_notes
     from kagemusha.proposal.propose import propose as draft
     from kagemusha.proposal.propose import propose_kinds
+    from kagemusha.proposal.several import is_several
     from kagemusha.schema.lint import check as look
     from kagemusha.sources.lake import is_pattern
 
@@ -48,6 +57,13 @@ def propose(
     path = out or Path(f"{table or named}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} already exists; choose another --out or add --force")
+    if persons is not None or is_several(data, table):
+        if open_facts or encoding is not None:
+            raise UsageError("--open and --encoding are for one table")
+        from kagemusha.cli.related import propose_tables
+
+        propose_tables(data, path, table, persons)
+        return
     schema = (propose_kinds if open_facts else draft)(data, encoding=encoding, table=table)
     schema.save(path)
     for line in proposal_notes(schema, data):
@@ -132,12 +148,20 @@ def check(
     """
     from kagemusha.cli.schema_rules import count_exactly, count_noisily
     from kagemusha.errors import SchemaError
+    from kagemusha.files import declares_several
     from kagemusha.rules.contradictions import dead_codes, require_consistent
     from kagemusha.schema import Schema
     from kagemusha.schema.laws import in_force
     from kagemusha.schema.lint import DERIVED, NOT_DECLARED, OPEN, TAKEN, Remark
     from kagemusha.schema.lint import check as look
 
+    if declares_several(schema):
+        from kagemusha.cli.related import check_tables
+
+        if data is not None:
+            raise UsageError("--data is for one table")
+        check_tables(schema, as_json=as_json)
+        return
     if data is None and any(given is not None for given in (epsilon, table, cap)):
         raise UsageError("--epsilon, --table and --cap are for --data: say which table is asked")
     declared = Schema.load(schema)

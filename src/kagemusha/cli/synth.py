@@ -139,13 +139,13 @@ def synth(
     The release is paid for in the ledger before the table is read. If it is interrupted, the same command goes on
     from what was already answered and pays nothing again.
     """
+    from kagemusha.files import declares_several
     from kagemusha.folder.table_file import find_formulas
     from kagemusha.ledger import ledger_shown
     from kagemusha.making import Order, Output, make_release
     from kagemusha.making.order import usual_folder, usual_kind
     from kagemusha.privacy.budget import Budget
     from kagemusha.quality.words import strays_in_words
-    from kagemusha.schema.declared import declares_several
 
     if (seed is not None) != simulation:
         raise UsageError(

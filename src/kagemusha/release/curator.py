@@ -39,6 +39,7 @@ from kagemusha.release.training import Learner, PersonRows, Step, TrainingSchedu
 from kagemusha.schema import Fact, Schema
 from kagemusha.schema.domain import Clique, Domain
 from kagemusha.schema.features import features_of
+from kagemusha.schema.related import Related
 from kagemusha.sources.part import PartSource
 from kagemusha.sources.protocol import Source
 
@@ -89,7 +90,9 @@ def require_readable(source: Source) -> None:
     source.count([()])
 
 
-def require_confirmed(schema: Schema, *, allowed: bool = False, only: Collection[str] | None = None) -> Sequence[Fact]:
+def require_confirmed(
+    schema: Schema | Related, *, allowed: bool = False, only: Collection[str] | None = None
+) -> Sequence[Fact]:
     """Facts (of some columns) that were taken from the data; refused unless they are allowed to void the promise."""
     derived = [fact for fact in schema.derived_facts() if only is None or fact.column in only]
     if derived and not allowed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,8 @@ PERSONS, ROWS = "persons", "rows"
 OF_ROWS = ("order", "max_rows", "counts_as")
 """Fields of `[unit]` that say of the rows of a person what `[tables.…]` does."""
 
-FIELDS = ("key", "id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "columns", "constraint")
+OF_TABLE = ("id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "derived")
+FIELDS = ("key", *OF_TABLE, "columns", "constraint")
 
 
 def read_declared(text: str, *, folder: Path | None = None) -> Declared:
@@ -82,15 +82,6 @@ def split(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "tables": tables}
 
 
-def declares_several(path: str | PathLike[str]) -> bool:
-    """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return "tables" in document or "persons" in given(document)
-
-
 def load_declared(path: str | PathLike[str]) -> Declared:
     """The schema in a file; every error names the file."""
     try:
@@ -142,8 +133,6 @@ def _table(name: str, fields: Any, folder: Any) -> Table:
             raise SchemaError(f"the keys {', '.join(keys)} are identifiers: surrogate, drop, or not declared at all")
     except SchemaError as error:
         raise SchemaError(f"tables.{name}: {error}") from None
-    rest_of = {
-        f: fields[f] for f in ("parent", "id", "order", "max_rows", "counts_as", "orphans", "first_of") if f in fields
-    }
+    rest_of = {f: fields[f] for f in OF_TABLE if f in fields}
     across = tuple(rule for rule in rules if not rule.columns <= names)
     return Table(name, schema, fields["key"], rules=across, **rest_of)

@@ -34,6 +34,9 @@ MOST_PARTS = 1_000_000
 
 COUNTS_AS, MOST = 5, 100_000
 
+DERIVABLE = ("key", "id", "parent", "order", "max_rows", "orphans")
+"""Fields of a table that a draft may take from the data."""
+
 NAME = r"[A-Za-z0-9_-]{1,64}"
 """Names of tables are parts of file names."""
 
@@ -60,7 +63,13 @@ class Table:
     rules: tuple[Constraint, ...] = ()
     """Rules that speak of tables above, too, as in `date >= patients.birth_date`; others stand in the schema."""
 
+    derived: tuple[str, ...] = ()
+    """Fields of the table, not of its columns, that were taken from the data and that nobody has confirmed."""
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "derived", tuple(self.derived))
+        if unknown := [field for field in self.derived if field not in DERIVABLE]:
+            raise self.error(f"derived: {unknown[0]!r} is not one of {', '.join(DERIVABLE)}")
         if not re.fullmatch(NAME, self.name):
             raise SchemaError(f"tables: {self.name!r} is not allowed; letters, digits, - and _ make a table's name")
         names = self.schema.names
@@ -118,7 +127,7 @@ class Table:
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if self.parent is not None:
             fields |= {"max_rows": self.max_rows, "counts_as": self.counts_as, "orphans": self.orphans}
-        return fields
+        return fields | ({"derived": list(self.derived)} if self.derived else {})
 
 
 @dataclass(frozen=True)
@@ -221,7 +230,8 @@ class Related:
 
     def derived_facts(self) -> tuple[Fact, ...]:
         """Facts taken from the data that nobody has confirmed."""
-        return tuple(fact for table in self.tables for fact in table.schema.derived_facts())
+        own = (Fact(f"tables.{table.name}", field) for table in self.tables for field in table.derived)
+        return (*own, *(fact for table in self.tables for fact in table.schema.derived_facts()))
 
     def vouchers(self) -> tuple[str, ...]:
         """Who confirmed what."""

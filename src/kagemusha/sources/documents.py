@@ -23,7 +23,7 @@ from kagemusha.columns.stored import Stored
 from kagemusha.columns.values import label_text, plain
 from kagemusha.errors import DataError
 from kagemusha.extras import need
-from kagemusha.sources.header import connect, distinct
+from kagemusha.sources.header import connect, distinct, shielded
 from kagemusha.sources.rawfile import RawFile
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
@@ -109,20 +109,40 @@ Found = tuple[Sequence[str], list[Any], Mapping[str, tuple[str, ...]]]
 
 
 def _sheet(path: Path) -> Found:
-    """The first sheet of a workbook that holds anything; its first row names the columns.
+    """The sheet of a workbook that is its table; the first row that holds anything names the columns.
 
     What stands under no name belongs to no column: a stray cell of one row gives no other row another column.
     """
     book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
-    for name in book.sheet_names:
-        rows = iter(book.get_sheet_by_name(name).to_python())
-        header = next((row for row in rows if any(cell != "" for cell in row)), None)
-        if header is not None:
-            named = [(at, text) for at, cell in enumerate(header) if (text := cell_text(cell))]
-            cells = ([row[at] for at, _ in named] for row in rows)
-            kept = [row for row in cells if any(cell != "" for cell in row)]
-            return [text for _, text in named], [_texts([row[at] for row in kept]) for at in range(len(named))], {}
-    return (), [], {}
+    used = _tabular(book)
+    if used is None:
+        return (), [], {}
+    rows = iter(book.get_sheet_by_name(used).to_python())
+    header = next(row for row in rows if any(cell != "" for cell in row))
+    named = [(at, text) for at, cell in enumerate(header) if (text := cell_text(cell))]
+    cells = ([row[at] for at, _ in named] for row in rows)
+    kept = [row for row in cells if any(cell != "" for cell in row)]
+    return [text for _, text in named], [_texts([row[at] for row in kept]) for at in range(len(named))], {}
+
+
+def sheets(path: Path) -> tuple[str | None, list[str]]:
+    """The sheet that is read, and the others that hold anything."""
+    book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
+    used = shielded(path, lambda: _tabular(book))
+    return used, [name for name in book.sheet_names if name != used and _first_row(book, name)]
+
+
+def _tabular(book: Any) -> str | None:
+    """The first sheet whose first row names several columns, else the first that holds any: no record decides."""
+    headers = {name: row for name in book.sheet_names if (row := _first_row(book, name))}
+    return next(
+        (name for name, row in headers.items() if sum(cell != "" for cell in row) > 1), next(iter(headers), None)
+    )
+
+
+def _first_row(book: Any, name: str) -> list[Any]:
+    rows = book.get_sheet_by_name(name).to_python()
+    return next((list(row) for row in rows if any(cell != "" for cell in row)), [])
 
 
 def _study(path: Path) -> Found:

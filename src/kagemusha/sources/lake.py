@@ -174,6 +174,33 @@ def open_duckdb(url: str, table: str | None) -> DuckTable:
     return DuckTable(path, place, tuple(str(r[0]) for r in rows), tuple(stored_as(str(r[1])) for r in rows), stamp)
 
 
+def schemas_in(path: Path) -> set[str]:
+    """The schemas of a DuckDB file."""
+    query = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'data'"
+    with connect() as connection:
+        shielded(path, lambda: _attach(connection, path))
+        return {str(name) for (name,) in shielded(path, lambda: connection.execute(query).fetchall())}
+
+
+def in_database(path: Path, schema: str) -> tuple[list[str], list[tuple[str, str, str, str]]]:
+    """Tables and views of one schema of a DuckDB file, and its foreign keys of one column each."""
+    spelt = quote(schema)
+    tables = (
+        "SELECT table_name FROM (SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT *, view_name AS table_name "
+        f"FROM duckdb_views()) WHERE database_name = 'data' AND NOT internal AND schema_name = {spelt} ORDER BY 1"
+    )
+    keys = (
+        "SELECT table_name, constraint_column_names[1], referenced_table, referenced_column_names[1] FROM "
+        "duckdb_constraints() WHERE database_name = 'data' AND constraint_type = 'FOREIGN KEY' AND "
+        f"len(constraint_column_names) = 1 AND schema_name = {spelt} ORDER BY 1, 2"
+    )
+    with connect() as connection:
+        shielded(path, lambda: _attach(connection, path))
+        names = shielded(path, lambda: connection.execute(tables).fetchall())
+        links = shielded(path, lambda: connection.execute(keys).fetchall())
+    return [str(name) for (name,) in names], [(str(a), str(b), str(c), str(d)) for a, b, c, d in links]
+
+
 def _attach(connection: Any, path: Path) -> None:
     connection.execute(f"ATTACH {quote(str(path.absolute()))} AS data (READ_ONLY)")
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.parse import TextReader
+from kagemusha.columns.pushed import plain_columns
+from kagemusha.columns.values import Plain
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import column_values, library_of, open_frame
 from kagemusha.identity import Identity
@@ -35,6 +37,10 @@ class Place(ABC):
     def read(self, *tables: Table) -> list[ReadTable]:
         """All rows, in one scan, as each of the tables sees them; together they declare all columns."""
 
+    @abstractmethod
+    def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
+        """The plain values of some columns, for drafts."""
+
     def identity(self) -> Identity | None:
         """By what a ledger knows it again; private."""
         return None
@@ -55,6 +61,11 @@ class FramePlace(Place):
         """All rows."""
         return read_frame(open_frame(self._frame), tables)
 
+    def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
+        """The plain values of some columns."""
+        opened = open_frame(self._frame)
+        return {name: unit_values(opened, name) for name in names}
+
 
 class FilePlace(Place):
     """Files that are one table together, or a table of a DuckDB database."""
@@ -67,6 +78,11 @@ class FilePlace(Place):
         parts = [read_frame(open_frame(_loaded(file)), tables) for file in self._files]
         return [joined_parts(of_one) for of_one in zip(*parts, strict=True)]
 
+    def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
+        """The plain values of some columns, file after file."""
+        opened = [open_frame(_loaded(file, names)) for file in self._files]
+        return {name: [value for frame in opened for value in unit_values(frame, name)] for name in names}
+
     def identity(self) -> Identity | None:
         """Digests of the files and of their rows."""
         return identity_of(self._files)
@@ -75,32 +91,42 @@ class FilePlace(Place):
 class EnginePlace(Place):
     """A table inside an engine."""
 
-    def __init__(self, table: SqlTable, declared: Table) -> None:
-        self._table, self._declared, self.engine = table, declared, table.dialect.name
-        self._used = [at for at, name in enumerate(table.names) if name in declared.schema.names]
+    def __init__(self, table: SqlTable, name: str) -> None:
+        self._table, self._name, self.engine = table, name, table.dialect.name
 
     def read(self, *tables: Table) -> list[ReadTable]:
         """All rows."""
         return bring(self._table, tables)
 
+    def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
+        """The plain values of some columns, in one scan."""
+        at = [self._table.names.index(name) for name in names]
+        stored = [self._table.stored[i] for i in at]
+        fields = ", ".join(self._table.dialect.raw(f"c{i}", s) for i, s in zip(at, stored, strict=True))
+        found: dict[str, list[Plain]] = {name: [] for name in names}
+        for batch in self._table.batches(f"SELECT {fields} FROM {self._table.scan}") if names else ():
+            for name, values in zip(names, plain_columns(batch, stored), strict=True):
+                found[name] += values
+        return found
+
     def identity(self) -> Identity | None:
-        """A digest of the columns that are used, and what the engine says the table is."""
-        return self._table.identity(self._used)
+        """A digest of all columns, and what the engine says the table is."""
+        return self._table.identity(range(len(self._table.names)))
 
     def known_as(self, address: str) -> str | None:
         """What the engine says of itself, whatever the address, and the schema that holds the tables."""
         found = self._table.known_as
-        return found and found.removesuffix(self._declared.name).removesuffix(".").removesuffix("#")
+        return found and found.removesuffix(self._name).removesuffix(".").removesuffix("#")
 
 
-def place_of(found: Any, table: Table) -> Place:
+def place_of(found: Any, table: str, encoding: str | None = None) -> Place:
     """Where a table is that was located: see `open.located`."""
     if isinstance(found, SqlTable):
         return EnginePlace(found, table)
     if isinstance(found, DuckTable):
         return FilePlace([found])
     if isinstance(found, str | PathLike):
-        return FilePlace(open_files(found, table.schema.encoding))
+        return FilePlace(open_files(found, encoding))
     return FramePlace(found)
 
 
@@ -123,10 +149,12 @@ def _read_frame(frame: Any, table: Table, schema: Schema) -> ReadTable:
     return ReadTable(columns, key, own, places_of(axis, cells))
 
 
-def _loaded(file: RawTable | DuckTable) -> Any:
-    """All columns of a file as they are stored; texts of a CSV as they are written."""
+def _loaded(file: RawTable | DuckTable, wanted: Sequence[str] | None = None) -> Any:
+    """Columns of a file as they are stored; texts of a CSV as they are written."""
     names = ", ".join(
-        f'{file.source(at)} AS "{name.replace(chr(34), chr(34) * 2)}"' for at, name in enumerate(file.names)
+        f'{file.source(at)} AS "{name.replace(chr(34), chr(34) * 2)}"'
+        for at, name in enumerate(file.names)
+        if wanted is None or name in wanted
     )
     with file.reading() as (connection, scan):
         query = connection.sql(f"SELECT {names} FROM {scan}")

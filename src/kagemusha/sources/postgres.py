@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from copy import copy
 from typing import Any, ClassVar, TypeVar
 
@@ -20,6 +21,9 @@ from kagemusha.identity import Identity
 from kagemusha.sources.sqltable import BATCH, Row, SqlTable
 
 Result = TypeVar("Result")
+
+CATALOGUE = "\0"
+"""In the place of a table's name: none; no table can be called so."""
 
 TIMEOUT = 3600.0
 """Seconds that one statement may take."""
@@ -86,7 +90,13 @@ class PostgresTable(SqlTable):
         self._finalizer = weakref.finalize(self, _close, self._link)
         for statement in (*_SESSION, f"SET statement_timeout = {int(timeout * 1000)}"):
             self._run(statement)
-        self._look_at(table)
+        if table != CATALOGUE:
+            self._look_at(table)
+
+    @classmethod
+    def catalogue(cls, url: str) -> AbstractContextManager[PostgresTable]:
+        """A connection that is asked about the catalogue alone."""
+        return closing(cls(url, CATALOGUE))
 
     def _look_at(self, table: str | None) -> None:
         """Find the table, and keep its columns as they are."""

@@ -68,13 +68,13 @@ def _places(where: Any, tables: Sequence[Table], place: str | None, timeout: flo
         lacking = [table.name for table in tables if table.name not in where]
         if lacking:
             raise UsageError(f"there is no table {lacking[0]!r} among {', '.join(map(str, where))}")
-        return {table.name: place_of(located(where[table.name], timeout=timeout), table) for table in tables}
+        return {table.name: place_of(located(where[table.name], timeout=timeout), table.name) for table in tables}
     (root, *_) = tables
     one = len(tables) == 1 and root.name == ROWS  # a long table by itself, see `schema.declared.split`
     if one or (
         len(tables) == 1 and isinstance(where, str | PathLike) and scheme_of(where) is None and Path(where).is_file()
     ):
-        return {root.name: place_of(located(where, table=place, timeout=timeout), root)}
+        return {root.name: place_of(located(where, table=place, timeout=timeout), root.name)}
     if not isinstance(where, str | PathLike):
         raise UsageError(
             f"related tables come as a dict of frames, a folder or an address such as duckdb:///…, got "
@@ -97,7 +97,7 @@ def _places(where: Any, tables: Sequence[Table], place: str | None, timeout: flo
             found[table.name] = first.beside(names[table.name])
         else:
             found[table.name] = located(address, table=names[table.name], timeout=timeout)
-    return {table.name: place_of(found[table.name], table) for table in tables}
+    return {table.name: place_of(found[table.name], table.name) for table in tables}
 
 
 def _files(folder: Path, table: Table) -> Place:
@@ -106,7 +106,7 @@ def _files(folder: Path, table: Table) -> Place:
     if len(there) != 1:
         what = "no file" if not there else "more than one file"
         raise DataError(f"{folder}: {what} for the table {table.name!r}; {table.name}.csv or .parquet is looked for")
-    return place_of(there[0], table)
+    return place_of(there[0], table.name)
 
 
 def _name(where: Any, found: Mapping[str, Place], root: Table) -> str | None:

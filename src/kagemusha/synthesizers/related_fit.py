@@ -199,9 +199,9 @@ def plan_related(
     if simulation is not None and simulation < 0:
         raise UsageError(f"simulation (--seed) must be at least 0, got {simulation}")
     related = related.released
+    require_confirmed(related)
     for table in related:
         view = related.view(table.name)
-        require_confirmed(table.schema)
         rules = ruled(related, table)
         for obeyed in (view, *([] if rules is None else [rules.schema])):
             if obeyed.constraints:
