@@ -32,13 +32,14 @@ HERE = Path(__file__).parent
 SOURCE = Path(kagemusha.__file__).parent
 KAGE = Path("synthesizers") / "kage"
 ORDER = ["constants", "grouping", "levels", "interaction_fit", "columns"]
-ORDER += ["measurements", "beliefs", "choice", "rounds", "kage"]
+ORDER += ["measurements", "beliefs", "choice", "required", "rounds", "kage"]
 """Its modules, each after those that it imports."""
 TESTS = [
     HERE.parent / "architecture" / "test_documents.py",
     *sorted(HERE.glob("test_kage_[!a]*.py")),
     HERE / "test_kage.py",
     HERE / "test_never_too_late.py",
+    HERE / "test_required.py",
 ]
 MOVED = 1.3
 LIMIT = 30
