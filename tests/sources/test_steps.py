@@ -232,3 +232,25 @@ def test_a_person_of_a_long_table_moves_no_more() -> None:
                 before, after = (s.count([clique])[0].counts for s in (without[view], source.source(view)))
                 assert (after >= before).all()
                 assert (after - before).sum() <= rows
+
+
+def test_keys_come_in_any_form() -> None:
+    families = FAMILIES[3::17]
+    plain = frames(families)
+    wanted = counts(families, related())
+    letters = {p: f"P{p % 7}{p}" for p in plain["persons"]["p"]}
+    order = sorted(letters.values(), reverse=True)
+    for form in (
+        lambda keys: pd.Categorical(keys.map(letters), categories=["nobody", *order]),
+        lambda keys: keys.map(letters).astype("string"),
+        lambda keys: keys.astype(float),
+        lambda keys: keys.astype(str) + ".0",
+    ):
+        tables = {name: plain[name].assign(p=lambda t, form=form: form(t["p"])) for name in ("persons", "visits")}
+        source = open_related({**plain, **tables}, related())
+        for (view, *clique), table in wanted.items():
+            assert (source.source(view).count([tuple(clique)])[0].counts == table).all()
+    lost = plain["visits"].assign(p=pd.Categorical(plain["visits"]["p"].map(letters).where(lambda t: t.index > 1)))
+    named = plain["persons"].assign(p=plain["persons"]["p"].map(letters))
+    with pytest.raises(DataError, match="visits: 2 rows name no row of persons"):
+        open_related({**plain, "persons": named, "visits": lost}, related()).source("visits")
