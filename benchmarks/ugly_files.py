@@ -61,6 +61,12 @@ def era(day: str) -> str:
     return f"令和{year - 2018}年{month}月{date}日"
 
 
+def era_with_blanks(day: str) -> str:
+    """令和　７年　４月　１日."""
+    spaced = era(day).replace("和", "和　").replace("年", "年　").replace("月", "月　")
+    return spaced.translate(str.maketrans("0123456789", "０１２３４５６７８９"))
+
+
 @dataclass(frozen=True)
 class Ugly:
     """A file, and what is odd about it."""
@@ -82,6 +88,14 @@ def _workbook(path: Path) -> None:
         frame.to_excel(book, sheet_name="people", index=False)
 
 
+def _covered(path: Path) -> None:
+    frame = pd.DataFrame(rows(age, sex), columns=["age", "sex"])
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame(["Report of the ward", "2024"]).to_excel(book, sheet_name="cover", index=False, header=False)
+        frame.to_excel(book, sheet_name="people", index=False)
+        frame.to_excel(book, sheet_name="visits", index=False)
+
+
 def _study(path: Path) -> None:
     import pyreadstat
 
@@ -96,6 +110,11 @@ FILES = (
     Ugly("utf16.csv", "UTF-16, tabs", written(text("age\tsex", rows(age, sex), "\t"), "utf-16")),
     Ugly("sjis.csv", "Shift-JIS", written(text("年齢,性別", rows(age, lambda i: "女男"[i % 2])), "cp932")),
     Ugly("eucjp.csv", "EUC-JP", written(text("年齢,性別", rows(age, lambda i: "女男"[i % 2])), "euc-jp")),
+    Ugly("kana.csv", "half-width kana in Shift-JIS", written(
+        text("ﾅﾏｴ,ﾈﾝﾚｲ", rows(lambda i: f"ﾔﾏﾀﾞ {i % 70}", age)), "cp932")),
+    Ugly("cyrillic.csv", "Windows-1251, semicolons", written(
+        text("Фамилия;возраст;пол", rows(lambda i: f"Иванов{i % 70}", age, lambda i: "мж"[i % 2]), ";"), "cp1251")),
+    Ugly("chinese.csv", "GB 18030", written(text("年龄,性别", rows(age, lambda i: "女男"[i % 2])), "gb18030")),
     Ugly("latin1.csv", "Latin-1, semicolons, decimal commas", written(
         text("Größe;Gewicht", rows(lambda i: f"1,{50 + i % 45}", lambda i: f"{50 + i % 60},5"), ";"), "latin-1")),
     Ugly("ends.csv", "lines that end in CRLF and in LF", written(
@@ -105,6 +124,8 @@ FILES = (
     Ugly("wide.csv", "full-width digits", written(
         text("age", rows(lambda i: str(age(i)).translate(str.maketrans("0123456789", "０１２３４５６７８９")))))),
     Ugly("eras.csv", "Japanese eras", written(text("受診日", rows(lambda i: era(f"{2020 + i % 5}" + day_of(i)[4:]))))),
+    Ugly("wide_eras.csv", "eras in full-width signs with blanks", written(
+        text("受診日", rows(lambda i: era_with_blanks(f"{2020 + i % 5}" + day_of(i)[4:]))))),
     Ugly("dates.csv", "dates of two forms", written(
         text("seen", rows(lambda i: german(day_of(i)) if i % 3 else day_of(i))))),
     Ugly("yes.csv", "Yes, no, Y, N and blanks", written(
@@ -118,6 +139,7 @@ FILES = (
     Ugly("totals.csv", "a row of totals at the end", written(
         text("ward,beds", rows(lambda i: "abc"[i % 3], lambda i: i % 30), tail="Total,2900"))),
     Ugly("book.xlsx", "Excel, the first sheet empty", _workbook),
+    Ugly("cover.xlsx", "Excel, a cover sheet and a second table", _covered),
     Ugly("study.sav", "SPSS with value labels and a code for refused", _study),
 )  # fmt: skip
 

@@ -82,7 +82,14 @@ def speak(app: Any, name: str, template: str, context: dict[str, Any], tree: Any
         context["language"] = "ja"
 
 
+def reach(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Code and tables that are wider than the page can be scrolled with the keyboard."""
+    if "body" in context:
+        context["body"] = re.sub(r'<pre(?=>)|<div(?= class="table-wrapper)', r'\g<0> tabindex="0"', context["body"])
+
+
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("source-read", read)
     app.connect("html-page-context", speak)
+    app.connect("html-page-context", reach, priority=900)  # after the theme has put tables into their boxes

@@ -24,7 +24,7 @@ from kagemusha.making.release import make_model, publish_to
 from kagemusha.models.model import Model
 from kagemusha.models.related import RelatedModel
 from kagemusha.privacy.budget import Budget
-from kagemusha.progress import Progress, part, silent
+from kagemusha.progress import Progress, part, watched
 from kagemusha.schema import Schema
 from kagemusha.schema.declared import load_declared
 from kagemusha.schema.related import Related
@@ -45,7 +45,7 @@ def fit(
     simulation: int | None = None,
     allow_derived: bool = False,
     discover: float | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     seed: None = None,
 ) -> Model:
     """Fit a method to a private table within a budget: `fit("kage", table, 1.0, schema="patients.toml")`.
@@ -71,7 +71,8 @@ def fit(
         allow_derived=allow_derived,
         discover=discover,
     )
-    return make_model(order, progress=progress)
+    with watched(progress) as tell:
+        return make_model(order, progress=tell)
 
 
 def synthesize(
@@ -89,7 +90,7 @@ def synthesize(
     simulation: int | None = None,
     allow_derived: bool = False,
     discover: float | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     seed: None = None,
 ) -> Any:
     """A table of doubles, in the library the private table came in.
@@ -115,8 +116,9 @@ def synthesize(
         allow_derived=allow_derived,
         discover=discover,
     )
-    model = make_model(order, progress=part(progress, 0.0, 0.8))
-    return model.sample(rows, seed=simulation, progress=part(progress, 0.8, 1.0))
+    with watched(progress) as tell:
+        model = make_model(order, progress=part(tell, 0.0, 0.8))
+        return model.sample(rows, seed=simulation, progress=part(tell, 0.8, 1.0))
 
 
 def publish(
@@ -129,7 +131,7 @@ def publish(
     spreadsheet_safe: bool = False,
     sign: str | PathLike[str] | None = None,
     ledger: Ledger | str | Path | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Certificate:
     """Write the release folder: doubles (csv or parquet), certificate, quality statement, schema and model.
 
@@ -145,7 +147,8 @@ def publish(
         folder=folder, rows=rows, file_kind=file_kind, replace=replace, spreadsheet_safe=spreadsheet_safe, sign=sign
     )
     book = open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
-    return publish_to(model, output, book, progress=progress)
+    with watched(progress) as tell:
+        return publish_to(model, output, book, progress=tell)
 
 
 def load(path: str | PathLike[str]) -> Model:
@@ -187,7 +190,7 @@ def fit_related(
     cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> RelatedModel:
     """Fit several tables that belong together: persons with everything below, protected as one.
 
@@ -204,7 +207,8 @@ def fit_related(
         key=key,
         simulation=simulation,
     )
-    return make_related_model(order, _related(schema), progress=progress)
+    with watched(progress) as tell:
+        return make_related_model(order, _related(schema), progress=tell)
 
 
 def release_related(
@@ -222,7 +226,7 @@ def release_related(
     cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Certificate:
     """The same, written as a release folder that `verify` checks: doubles and models of all tables, one certificate."""
     order = Order(
@@ -236,7 +240,8 @@ def release_related(
         simulation=simulation,
         output=Output(folder=folder, rows=persons, file_kind=file_kind, replace=replace),
     )
-    return make_related_release(order, _related(schema), progress=progress).certificate
+    with watched(progress) as tell:
+        return make_related_release(order, _related(schema), progress=tell).certificate
 
 
 def load_related(folder: str | PathLike[str]) -> RelatedModel:

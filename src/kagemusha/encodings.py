@@ -34,8 +34,14 @@ KNOWN = {
 }
 """The encodings that a schema may name, and Python's codecs for them: in all of them line ends are single bytes."""
 
-JAPANESE = ("euc-jp", "cp932")
-"""What is tried first where a text is not UTF-8: read in a wrong one, a text is hardly ever Japanese."""
+WRITTEN = {
+    "euc-jp": "年月日男女歳齢性別氏名病院患者診断科入退受療者住所電話区分番号金額合計有無県市町村東京大阪",
+    "cp932": "年月日男女歳齢性別氏名病院患者診断科入退受療者住所電話区分番号金額合計有無県市町村東京大阪",
+    "gb18030": "年月日男女岁龄性别姓名医院患者诊断科入出院者住址电话区分编号金额合计有无省市县村北京上海收类",
+    "big5": "年月日男女歲齡性別姓名醫院患者診斷科入出院者住址電話區分編號金額合計有無縣市鄉村臺北高雄收類",
+    "euc-kr": "년월일남녀여자세령나이성별이름환병원진단과입퇴번호주소전화구분금액합계있없시군도서울부산코드",
+}
+"""Signs that tables in these encodings are full of: read in another one, a text has hardly any of them."""
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -54,10 +60,15 @@ def guess_encoding(head: bytes) -> str | None:
     """The encoding that the beginning of a file suggests; none for UTF-8 and UTF-16."""
     if head.startswith(UTF16) or _strictly(head, "utf-8") is not None:
         return None
-    for name in JAPANESE:
-        text = _strictly(head, KNOWN[name])
-        if text is not None and _is_japanese(text):
-            return name
+    read = {name: text for name in WRITTEN if (text := _strictly(head, KNOWN[name])) is not None and _is_eastern(text)}
+    usual = {name: _share(text, WRITTEN[name]) for name, text in read.items()}
+    likely = max(usual, key=lambda name: usual[name], default=None)
+    if likely is not None and usual[likely]:
+        return likely
+    if (text := _strictly(head, "cp1251")) is not None and _is_cyrillic(text):
+        return "cp1251"
+    if {"euc-jp", "cp932"} & read.keys():
+        return likely
     return "cp1252" if _strictly(head, "cp1252") is not None else "latin-1"
 
 
@@ -98,10 +109,28 @@ def _strictly(text: bytes, codec: str) -> str | None:
     return None
 
 
-def _is_japanese(text: str) -> bool:
-    beyond = [char for char in text if char > "\x7f"]
-    fits = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
-    # two accented letters of a European word may make one kanji, which then stands inside a word: Größe
-    if 2 * len(re.findall(r"[a-z][^\x00-\x7f]{1,2}[a-z]", text)) >= len(re.findall(r"[^\x00-\x7f]+", text)):
+_BEYOND = re.compile(r"[^\x00-\x7f]+")
+_EASTERN = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH")
+
+
+def _share(text: str, usual: str) -> float:
+    """How much of what is beyond ASCII is kana or a sign that tables are full of."""
+    beyond = "".join(_BEYOND.findall(text))
+    known = sum(sign in usual or "\u3040" <= sign <= "\u30ff" for sign in beyond)
+    # each half-width kana is one byte, and half of a sign in another encoding
+    return (known + sum("\uff66" <= sign <= "\uff9f" for sign in beyond) / 2) / len(beyond)
+
+
+def _is_eastern(text: str) -> bool:
+    # two accented letters of a European word may make one sign, and one a half-width kana, inside a word: Größe, MÜLLER
+    if 2 * len(re.findall(r"[A-Za-z][^\x00-\x7f]{1,2}[A-Za-z]", text)) >= len(_BEYOND.findall(text)):
         return False
-    return 0 < 0.9 * len(beyond) <= sum(unicodedata.name(char, "").startswith(fits) for char in beyond)
+    beyond = "".join(_BEYOND.findall(text))
+    return 0 < 0.9 * len(beyond) <= sum(unicodedata.name(char, "").startswith(_EASTERN) for char in beyond)
+
+
+def _is_cyrillic(text: str) -> bool:
+    """Words of Cyrillic letters alone, small ones after the first."""
+    foreign = [word for word in re.findall(r"[^\W\d_]{2,}", text) if not word.isascii()]
+    usual = [word for word in foreign if re.fullmatch(r"[\u0400-\u04ff][\u0430-\u045f]+|[\u0410-\u042f]+", word)]
+    return 2 * len(usual) > len(foreign)

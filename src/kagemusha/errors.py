@@ -19,11 +19,26 @@ No message ever contains a value of the private table: it names file, column and
 
 from __future__ import annotations
 
+import re
+
+_OPTION = re.compile(r" \(--[a-z-]+\)")
+
 
 class KagemushaError(Exception):
-    """A mistake a person can mend; its text says where and how."""
+    """A mistake a person can mend; its text says where and how.
+
+    An option in brackets behind a name, delta (--delta), is for those who typed a command: Python shows none.
+    """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return _OPTION.sub("", self.at_a_prompt)
+
+    @property
+    def at_a_prompt(self) -> str:
+        """The text for the command line."""
+        return super().__str__()
 
 
 class UsageError(KagemushaError):

@@ -36,7 +36,7 @@ from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.planning.forecast import Forecast, closed, forecast
 from kagemusha.privacy.budget import Budget
-from kagemusha.progress import Progress, silent
+from kagemusha.progress import Progress, watched
 from kagemusha.release.looks import note_look
 from kagemusha.schema import Schema
 from kagemusha.synthesizers.registry import create
@@ -111,7 +111,7 @@ def evaluate(
     queries: Sequence[str] = (),
     seed: int = 0,
     ledger: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Everything that can be measured about doubles beside the table they stand for; INTERNAL.
 
@@ -121,17 +121,18 @@ def evaluate(
     declared = model.schema if model is not None and schema is None else _schema(schema)
     doubles = synthetic if model is None else model.sample(seed=seed)
     _look(real, "evaluate", ledger, declared)
-    return run_evaluation(
-        real,
-        doubles,
-        declared,
-        model=model,
-        targets=targets or ([] if declared.target is None else [declared.target]),
-        models=learners or USUAL,
-        queries=queries,
-        rng=np.random.default_rng(seed),
-        progress=progress,
-    )
+    with watched(progress) as tell:
+        return run_evaluation(
+            real,
+            doubles,
+            declared,
+            model=model,
+            targets=targets or ([] if declared.target is None else [declared.target]),
+            models=learners or USUAL,
+            queries=queries,
+            rng=np.random.default_rng(seed),
+            progress=tell,
+        )
 
 
 def compare(
@@ -146,7 +147,7 @@ def compare(
     jobs: int = 1,
     seed: int = 0,
     ledger: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Compared:
     """Several methods at several ε on a real table, by simulation; INTERNAL.
 
@@ -157,7 +158,8 @@ def compare(
     wanted = Comparison(methods=methods, epsilons=epsilons, repeat=repeat, target=target, seed=seed)
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="kagemusha-")) if folder is None else folder)
-        results = run_comparison(wanted, table, declared, place, jobs=jobs, progress=progress)
+        tell = stack.enter_context(watched(progress))
+        results = run_comparison(wanted, table, declared, place, jobs=jobs, progress=tell)
     return Compared(summarise(results))
 
 
@@ -173,7 +175,7 @@ def attack(
     seed: int = 0,
     jobs: int = 1,
     ledger: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Attacked:
     """Play the membership game against a method: can anyone say who was in the table? INTERNAL; `verdict` says it."""
@@ -183,7 +185,8 @@ def attack(
     campaign = Campaign(
         targets=target_names(list(targets)), rules=Rules(trainings=trainings), secrets=secrets, seed=seed
     )
-    return campaign.against(maker, read_table(table, declared), jobs=jobs, progress=progress)
+    with watched(progress) as tell:
+        return campaign.against(maker, read_table(table, declared), jobs=jobs, progress=tell)
 
 
 def audit(
@@ -193,7 +196,7 @@ def audit(
     runs: int = 1_000,
     max_rows: int = 1,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Audit:
     """Attack a method where it hurts most: two tiny tables that differ in one person, every released number in sight.
@@ -206,7 +209,8 @@ def audit(
     if not make().private:
         raise UsageError(f"method {method!r} protects nobody; there is no promise to audit")
     budget = epsilon if isinstance(epsilon, Budget) else Budget(float(epsilon), rows=max_rows)
-    return run_audit(make, budget, runs=runs, seed=seed, progress=progress)
+    with watched(progress) as tell:
+        return run_audit(make, budget, runs=runs, seed=seed, progress=tell)
 
 
 def _schema(given: SchemaLike) -> Schema:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbclient
 import nbformat
@@ -26,18 +27,39 @@ model = kg.fit("independent", "people.csv", 1.0, schema="people.toml", ledger="l
 kg.publish(model, "release", ledger="l.db")
 print([check for check in kg.verify("release") if not check.passed])
 """
+SLOW = """
+import time
+from kagemusha.progress import watched
+with watched(None) as tell:
+    tell("too soon", 0.1)
+    time.sleep(2.1)
+    tell("<drawing>", 0.25)
+kg.plan(schema.confirm(), 1)
+"""
 
 
 def test_a_notebook_without_widgets_reads_writes_and_verifies(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [20 + i % 50 for i in range(300)], "sex": ["FM"[i % 2] for i in range(300)]})
     frame.to_csv(tmp_path / "people.csv", index=False)
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (NOTEBOOK, SLOW)])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     client = nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    told: list[Any] = []
+    seen = client.process_message
+
+    def heard(message: Any, *rest: Any) -> Any:
+        told.append(message["content"])
+        return seen(message, *rest)
+
+    client.process_message = heard  # type: ignore[method-assign]
     done = client.execute()
-    (cell,) = done.cells
-    said = "".join(out.get("text", "") for out in cell.outputs)
+    first, second = done.cells
+    said = "".join(out.get("text", "") for out in first.outputs)
     assert said.strip().endswith("[]"), said
+    lines = [content["data"] for content in told if "display_id" in content.get("transient", {})]
+    assert [line["text/plain"] for line in lines[-2:]] == ["<drawing>: 25 %, about 6 s left", ""]
+    assert "&lt;drawing&gt;" in lines[-2]["text/html"]
+    assert "A release as it would be" in second.outputs[-1]["data"]["text/html"]
 
 
 def test_a_system_that_does_not_tell_its_processors(monkeypatch: pytest.MonkeyPatch) -> None:

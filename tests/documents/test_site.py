@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from urllib.parse import unquote
 
 import pytest
 import typer
+from axe_playwright_python.sync_playwright import Axe
+from playwright import sync_api as playwright
 
 import kagemusha
 from kagemusha import errors
@@ -24,6 +27,11 @@ from kagemusha.privacy.budget import Budget
 from kagemusha.synthesizers.registry import BUILT_IN
 
 DOCS = Path(__file__).parents[2] / "docs"
+CHROMIUM = shutil.which("chromium")
+OF_EACH_SORT = ("index", "tutorials/ja/custodian", "how_it_works", "reference/cli", "algorithms/kage", "search")
+"""Pages that are looked at in a browser: text, code, tables, commands, formulas, the theme's own."""
+
+WCAG = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
 STUMBLED_OVER = """adjacency; add-remove; δ; gdp; zCDP; PLD; ρ; μ; derived; clip; redraw; surrogate; unit; nats; KS;
 total variation; AUROC; two-way error; interaction; its dependence was measured, its table was not; mvl-orig;
 Mahalanobis; BALD; κ; held"""
@@ -82,6 +90,23 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
             assert (path.parent / loaded.partition("?")[0]).exists(), loaded
     for style in (site / "_static").rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?https?:", style.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1100), ("dark", 390)])
+def test_pages_are_accessible(site: Path, scheme: str, width: int) -> None:
+    """WCAG 2.2 AA as far as axe can see it: nothing to mend."""
+    found = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+        for path in [site / f"{name}.html" for name in OF_EACH_SORT]:
+            page.goto(path.as_uri())
+            seen = Axe().run(page, options=WCAG).response["violations"]
+            found += [f"{path.relative_to(site)}: {one['id']}: {one['nodes'][0]['target']}" for one in seen]
+        browser.close()
+    assert not found
 
 
 @pytest.mark.slow

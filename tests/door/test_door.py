@@ -171,5 +171,9 @@ def test_what_is_no_schema_and_no_condition_is_named(people: pd.DataFrame, tmp_p
         with pytest.raises(UsageError, match="where must be a condition in words"):
             model.sample(5, where=wrong)  # type: ignore[arg-type]
     kg.publish(model, tmp_path / "release")
-    with pytest.raises(UsageError, match=r"replace it with --force \(replace=True\)"):
+    with pytest.raises(UsageError, match="or replace it with") as refused:
         kg.publish(model, tmp_path / "release")
+    assert "--" not in str(refused.value)
+    assert "(--force)" in refused.value.at_a_prompt
+    with pytest.raises(UsageError, match=r"^delta must be at most"):
+        kg.fit("independent", table, kg.Budget(1, 0.5), schema=SCHEMA)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 import kagemusha as kg
-from kagemusha.errors import SchemaError
+from kagemusha.errors import DataError, SchemaError
+from kagemusha.schema import Schema
 
 ROWS = 240
 WHOLE = np.arange(ROWS) * 7 % 50
@@ -52,6 +54,8 @@ POLARS: dict[str, Any] = {
     "duration": pl.Series([dt.timedelta(seconds=int(x) * 100) for x in WHOLE]),
     "time": pl.Series([dt.time(int(x) % 24) for x in WHOLE]),
     "date": pl.Series(DAYS),
+    "decimal": pl.Series([Decimal(int(x)) / 100 for x in WHOLE]).cast(pl.Decimal(10, 2)),
+    "nanoseconds": pl.Series(STAMPS.to_pydatetime().tolist()).cast(pl.Datetime("ns")),
     "string": pl.Series(WORDS),
 }
 
@@ -91,6 +95,57 @@ def test_they_are_written_and_read_again(suffix: str, tmp_path: Path) -> None:
     assert kg.verify(tmp_path / "release").passed
     at = schema.domain.names.index("zone")
     assert len(np.unique(codes[at])) > 5  # moments of a zone are read back as moments
+
+
+HELD: dict[str, Any] = {
+    "whole": WHOLE,
+    "small": WHOLE.astype("uint8"),
+    "real": WHOLE / 7,
+    "single": (WHOLE / 7).astype("float32"),
+    "text": WORDS,
+    "truth": WHOLE % 2 == 0,
+    "moment": STAMPS,
+    "gaps": pd.array([None if x % 5 == 2 else x for x in WHOLE.tolist()], dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "numpy_nullable"])
+def test_frames_held_by_arrow_or_by_types_that_know_gaps(backend: Any, tmp_path: Path) -> None:
+    given = pd.DataFrame(HELD).convert_dtypes(dtype_backend=backend)
+    if backend == "pyarrow":
+        given["exact"] = pd.Series([Decimal(int(x)) / 100 for x in WHOLE], dtype=pd.ArrowDtype(pa.decimal128(10, 2)))
+        given["day"] = pd.Series(DAYS, dtype=pd.ArrowDtype(pa.date32()))
+    schema = kg.propose(given)
+    schema.save(tmp_path / "s.toml")
+    again = Schema.load(tmp_path / "s.toml")
+    assert again.frame == {"pyarrow": "pyarrow", "numpy_nullable": "nullable"}[backend]
+    assert again.digest() == schema.digest() != replace(schema, frame=None).digest()
+    back = kg.synthesize(given, schema=again.confirm(), simulation=1, method="independent")
+    assert back.dtypes.to_dict() == given.dtypes.to_dict()
+    mixed = given.assign(plain=np.arange(ROWS) % 3)
+    assert kg.propose(mixed).frame is None
+    with pytest.raises(SchemaError, match="frame = 'polars' is not known"):
+        replace(schema, frame="polars")
+
+
+def test_intervals_and_periods_are_texts() -> None:
+    given = pd.DataFrame({"cut": pd.cut(WHOLE, [-1, 10, 20, 50]), "month": STAMPS.to_period("M"), "other": WHOLE % 3})
+    schema = kg.propose(given)
+    assert [column.kind for column in schema] == ["category", "category", "integer"]
+    back = kg.synthesize(given, schema=schema.confirm(), simulation=1, method="independent")
+    assert set(back["cut"].astype(str)) == {"(-1, 10]", "(10, 20]", "(20, 50]"}
+    assert set(back["month"]) <= set(map(str, STAMPS.to_period("M")))
+
+
+def test_names_that_are_no_texts_are_named() -> None:
+    with pytest.raises(DataError, match="names of columns must be texts"):
+        kg.propose(pd.DataFrame({0: WHOLE, 1: WHOLE}))
+
+
+@pytest.mark.parametrize("dtype", ["decimal(3, 2)", "decimal(10, 1)", "decimal(9, 10)", "decimal(40, 2)"])
+def test_a_decimal_that_does_not_hold_the_numbers(dtype: str) -> None:
+    with pytest.raises(SchemaError, match="enough of both"):
+        kg.Real("x", lower=0, upper=99, decimals=2, dtype=dtype)
 
 
 def test_a_type_that_does_not_fit_is_named() -> None:

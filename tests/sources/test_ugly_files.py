@@ -146,7 +146,7 @@ def test_an_ugly_file_says_the_same_as_a_plain_one(case: str, tmp_path: Path) ->
 def test_a_draft_reads_it_the_same_way(case: str, tmp_path: Path) -> None:
     make, schema = UGLY[case]
     path = make(tmp_path)
-    draft = propose(path, encoding="gb18030" if case == "GB 18030" else None)
+    draft = propose(path)
     assert [column.kind for column in draft] in (["integer", "category", kind, "date"] for kind in ("integer", "real"))
     assert [draft.axis(name).spelling for name in ("cost", "seen")] == [
         schema.axis(name).spelling for name in ("cost", "seen")
@@ -178,6 +178,15 @@ def test_no_line_changes_how_another_is_read() -> None:
         ("Größe;Gewicht\n1,5;60\n", "cp1252"),
         ("Straße,Maß\nGroßstraße 5,Größe\n", "cp1252"),
         ("plain\n", None),
+        ("ﾌﾘｶﾞﾅ,ﾈﾝﾚｲ\nﾔﾏﾀﾞ ﾊﾅｺ,3\n", "cp932"),
+        ("NAME;GRÖSSE\nMÜLLER;1,5\nÄRZTE;3\n", "cp1252"),
+        ("São Paulo,ação,órgão\n", "cp1252"),
+        ("年齢,性別\n1,男\n2,女\n", "euc-jp"),
+        ("姓名,年龄,性别\n王,3,男\n", "gb18030"),
+        ("姓名,年齡,性別\n王,3,男\n", "big5"),
+        ("이름,나이,성별\n김,3,남\n", "euc-kr"),
+        ("возраст,пол\n3,м\n4,ж\n", "cp1251"),
+        ("Фамилия,ДИАГНОЗ\nИванов,грипп\n", "cp1251"),
     ],
 )
 def test_what_seems_to_be_used(words: str, encoding: str | None) -> None:
@@ -201,7 +210,7 @@ def test_a_draft_says_what_it_left_out_and_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["氏名", "患者名", "Nachname", "prénom", "apellidos", "cognome", "фамилия", "フリガナ"]
+    "name", ["氏名", "患者名", "Nachname", "prénom", "apellidos", "cognome", "фамилия", "フリガナ", "efternavn"]
 )
 def test_names_of_persons_are_never_categories(name: str) -> None:
     assert propose(pd.DataFrame({name: [f"p{i % 30}" for i in range(300)], "x": range(300)}))[name].kind == "drop"
@@ -261,6 +270,7 @@ def test_numbers_as_people_write_them(text: str, spelling: str, said: str) -> No
     [
         ("令和7年4月1日", "japanese", "2025-04-01"), ("R7.4.1", "japanese", "2025-04-01"),
         ("昭和元年１２月２５日 10時30分", "japanese", "1926-12-25 10:30:00"),
+        ("令和　７ 年 ４ 月 １ 日", "japanese", "2025-04-01"), ("2024 年 4 月 1 日", "japanese", "2024-04-01"),
         ("2024年4月1日", "japanese", "2024-04-01"), ("soon", "day-first", "soon"),
         ("31.12.2024", "day-first", "2024-12-31"), ("1/2/2024 9:05", "day-first", "2024-02-01 09:05:00"),
         ("1/2/2024", "month-first", "2024-01-02"), ("2024-12-31", "month-first", "2024-12-31"),
@@ -296,3 +306,30 @@ def test_a_row_of_totals_is_named(line: str, tmp_path: Path) -> None:
     assert proposal_notes(draft, tmp_path / "t.csv") == []
     (tmp_path / "t.csv").write_text(f"{plain}{line}\n\n", encoding="utf-8")
     assert any("row of totals" in note for note in proposal_notes(draft, tmp_path / "t.csv"))
+
+
+def test_a_cover_sheet_is_not_the_table_and_other_sheets_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame(["Report of the ward", None, "2024"]).to_excel(book, sheet_name="cover", index=False, header=False)
+        frame().to_excel(book, sheet_name="people", index=False)
+        frame().to_excel(book, sheet_name="visits", index=False)
+    draft = propose(path)
+    assert draft.names == NAMES
+    assert any("'people' is the table; for cover, visits" in note for note in proposal_notes(draft, path))
+    with pd.ExcelWriter(path) as book:  # whatever the records are, the header alone decides
+        pd.DataFrame({"note": ["x"] * 500}).to_excel(book, sheet_name="cover", index=False)
+        frame().head(1).to_excel(book, sheet_name="people", index=False)
+    assert propose(path).names == NAMES
+
+
+def test_what_is_no_header_is_named(tmp_path: Path) -> None:
+    (tmp_path / "title.csv").write_text("Export of the ward\n\nage,sex\n3,F\n", encoding="utf-8")
+    with pytest.raises(DataError, match="is it a title"):
+        propose(tmp_path / "title.csv")
+    (tmp_path / "seven.csv").write_bytes("年齢,性別\n3,男\n".encode("iso2022_jp"))
+    with pytest.raises(DataError, match="ISO-2022-JP"):
+        propose(tmp_path / "seven.csv")
+    (tmp_path / "blanks.txt").write_text("age sex\n" + "3 F\n" * 30, encoding="utf-8")
+    draft = propose(tmp_path / "blanks.txt")
+    assert any("one column only" in note for note in proposal_notes(draft, tmp_path / "blanks.txt"))

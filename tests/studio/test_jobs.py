@@ -60,6 +60,20 @@ def test_a_release_and_everything_its_page_does(client: TestClient, site: Site, 
     assert "ε = 0" in client.get("/plan?t=stays.csv").text
 
 
+def test_pages_of_a_release_are_said_in_the_readers_language(
+    client: TestClient, site: Site, released: Path, ask: Ask
+) -> None:
+    ref = {"r": site.place.relative(released)}
+    for name, words in (("certificate.html", "証明書"), ("quality.html", "ダブル")):
+        english = client.get("/release/file", params={**ref, "name": name})
+        assert english.content == (released / name).read_bytes()
+        client.get("/language/ja")
+        japanese = client.get("/release/file", params={**ref, "name": name})
+        assert japanese.headers["content-security-policy"] == english.headers["content-security-policy"]
+        assert words in japanese.text
+        client.get("/language/en")
+
+
 def test_the_same_order_again_is_drawn_anew_and_costs_nothing(
     client: TestClient, site: Site, released: Path, ask: Ask
 ) -> None:

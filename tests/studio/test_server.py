@@ -291,6 +291,45 @@ def test_the_language_leads_back_to_our_own_pages(client: TestClient) -> None:
     assert plain.get("/language/xx").status_code == 404
 
 
+def english_in(page: str) -> list[str]:
+    """Sentences left in English between the marks of a page; files, commands and people's own words are as they are."""
+    text = re.sub(r"<(pre|code|script|title)\b.*?</\1>", "", page, flags=re.S)
+    return [one.strip() for one in re.findall(r">([^<>]*)<", text) if re.search(r"[a-z]{3,} [a-z]{2,} [a-z]{2,}", one)]
+
+
+def test_japanese_pages_are_in_japanese_whatever_room_speaks(client: TestClient, ask: Ask, folder: Path) -> None:
+    client.get("/language/ja")
+    ask("draft", what="facts", internal=True)
+    schema = client.get("/schema?t=stays.csv").text
+    assert "人の氏名" in schema
+    assert "人を見分ける列のようです" in schema
+    assert "admitted &lt;= discharged" in schema
+    assert english_in(schema) == []
+    wrong: list[dict[str, Any]] = [
+        {"answer": "change", "column": "age", "lower": "9", "upper": "1", "who": "Ito"},
+        {"answer": "rule", "rule": "agee > 3", "who": "Ito"},
+        {"answer": "unit", "column": "sex", "most": "0", "who": "Ito"},
+        {"answer": "klingon"},
+    ]
+    for body in wrong:
+        said = client.post("/api/schema", json={"t": "stays.csv", "lang": "ja", **body})
+        assert said.status_code == 400
+        assert re.search(r"[\u3040-\u30ff]", said.json()["error"]), said.json()
+    for path in ("/table?t=none.csv", "/release?r=none", "/plan?t=stays.csv&rows=-3", "/job/none", "/table?t=@none"):
+        page = client.get(path)
+        assert page.status_code == 404
+        assert english_in(page.text) == [], path
+    ask("schema", answer="confirm_all", who="Ito", source="law")
+    for path in (
+        "/",
+        "/schema?t=stays.csv",
+        "/plan?t=stays.csv",
+        "/spend?t=stays.csv&epsilon=1",
+        "/ledger?t=stays.csv",
+    ):
+        assert english_in(client.get(path).text) == [], path
+
+
 def test_what_owners_write_is_shown_as_text(client: TestClient, folder: Path, ask: Ask) -> None:
     evil = '<img src=x onerror="alert(1)">'
     (folder / "evil.csv").write_text(f'"{evil.replace(chr(34), chr(34) * 2)}",b\n1,2\n3,4\n')

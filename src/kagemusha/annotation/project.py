@@ -44,15 +44,17 @@ class Project:
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.classes) <= MOST_CLASSES or len(set(self.classes)) < len(self.classes):
-            raise UsageError(f"--classes must name 2 to {MOST_CLASSES} different classes, got {len(set(self.classes))}")
+            raise UsageError(
+                f"classes (--classes) must name 2 to {MOST_CLASSES} different classes, got {len(set(self.classes))}"
+            )
         if not all(name.strip() for name in self.classes):
-            raise UsageError("--classes: a class has no name")
+            raise UsageError("classes (--classes): a class has no name")
         if {UNKNOWN, IMPOSSIBLE} & set(self.classes):
             raise UsageError(
-                f"--classes: {UNKNOWN} and {IMPOSSIBLE} have buttons of their own, name the class otherwise"
+                f"classes (--classes): {UNKNOWN} and {IMPOSSIBLE} have buttons of their own, name the class otherwise"
             )
         if not 0 <= self.shared <= 1:
-            raise UsageError(f"--shared must be at least 0 and at most 1, got {self.shared}")
+            raise UsageError(f"shared (--shared) must be at least 0 and at most 1, got {self.shared}")
 
     def facts(self) -> dict[str, Any]:
         """As the store keeps it: the page shows some of it."""
@@ -76,7 +78,7 @@ def require_possible(project: Project, schema: Schema) -> None:
         raise UsageError(f"the schema must be declared and confirmed; still open or taken from the data: {shown}")
     budget = Budget(project.epsilon, project.delta, rows=declared.unit.max_rows)
     if not budget.is_finite:
-        raise UsageError(f"--epsilon must be finite, got {project.epsilon}")
+        raise UsageError(f"epsilon (--epsilon) must be finite, got {project.epsilon}")
     project.settings.plan(declared.domain, budget)
 
 

@@ -45,7 +45,7 @@ def _run(stop: CtrlC) -> None:
     except KagemushaError as error:
         if stop.pressed:
             raise
-        fail(str(error), error.exit_code)
+        fail(error.at_a_prompt, error.exit_code)
     except BrokenPipeError:
         _close_output()
         sys.exit(0)

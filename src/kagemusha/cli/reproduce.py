@@ -24,6 +24,7 @@ Out = Annotated[
     ),
 ]
 PageOnly = Annotated[bool, typer.Option("--page", help="Run nothing: write the page of what is stored.")]
+MOST_TARGETS = 10_000
 COLOURS = {"holds": "green", "does not hold": "red"}
 
 
@@ -35,6 +36,14 @@ def _folder(out: Path | None, paper: str, quick: bool) -> Path:
 def _names(text: str | None, mark: str = ",") -> tuple[str, ...]:
     """What a list in one text names."""
     return tuple(name.strip() for name in (text or "").split(mark) if name.strip())
+
+
+def _counts(text: str | None) -> tuple[int, ...]:
+    """Numbers of targets."""
+    for word in _names(text):
+        if not word.isdecimal() or not 1 <= int(word) <= MOST_TARGETS:
+            raise UsageError(f"--counts must be whole numbers from 1 to {MOST_TARGETS:,}, got {word!r}")
+    return tuple(int(word) for word in _names(text))
 
 
 def _show(claims: Sequence[Claim], out: Path) -> None:
@@ -75,6 +84,9 @@ def mia(
         ),
     ] = "",
     trainings: Annotated[int, typer.Option(help="Trainings of that program in each world.", min=2)] = 10,
+    counts: Annotated[
+        str | None, typer.Option(help="Numbers of targets at once, with commas; by default the ten of Table 5.")
+    ] = None,
     only: Annotated[
         str | None, typer.Option(help="Only these games, with commas: stat,ctgan. The others stay as stored.")
     ] = None,
@@ -100,6 +112,7 @@ def mia(
             epochs=ctgan_epochs,
             command=command,
             trainings=trainings,
+            counts=_counts(counts),
             jobs=jobs,
             only=_names(only),
             only_page=page,
@@ -213,6 +226,9 @@ def repeat(
     ],
     results: Annotated[Path, typer.Option("--results", help="The folder with the papers' pages.")] = Path("results"),
     runs: Annotated[int, typer.Option(help="Runs of each kind that are made again.")] = 3,
+    only: Annotated[
+        str | None, typer.Option(help="Only these kinds, as a page calls them, with semicolons: 'kage;post-ann, 15'.")
+    ] = None,
 ) -> None:
     """Make a few runs of older code again, and write beside the page whether today's code gives the same numbers.
 
@@ -227,7 +243,7 @@ def repeat(
         if name not in known:
             raise UsageError(f"no paper {name!r}; papers are {', '.join(known)}")
         with progress_bar() as progress:
-            found = repeat(results / name, runs, progress)
+            found = repeat(results / name, runs, only=_names(only, ";"), progress=progress)
         for what, one in found.items():
             say(f"{plain(name)}: {plain(what)}: {one.same} of {one.runs} the same")
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -70,7 +71,8 @@ class Real(Number):
             object.__setattr__(self, "bins", 32)
         check_scale(self, least=1e-300)
         self._check_ends()
-        self._check_dtype(dict.fromkeys(("float32", "float64", "decimal"), (0, 0)), ())
+        if (exact := self._exact) is None:
+            self._check_dtype(dict.fromkeys(("float32", "float64", "decimal", "decimal(10, 2)"), (0, 0)), ())
         if self.decimals is not None:
             self._check_count("decimals", 0, 15)
         if self.open_fields:
@@ -79,6 +81,16 @@ class Real(Number):
             self.fail("upper", self.upper, f"greater than lower, {self.low}")
         if self.points is None and np.any(np.diff(np.append(self.starts, self.high)) <= 0):
             self.fail("bins", self.bins, "few enough for the bins to have a width")
+        if exact is not None:
+            digits, after = exact
+            if not self.shown_decimals <= after <= digits <= 38 or max(-self.low, self.high) >= 10 ** (digits - after):
+                self.fail("dtype", self.dtype, "decimal(digits, decimals) with enough of both, at most 38 digits")
+
+    @property
+    def _exact(self) -> tuple[int, int] | None:
+        """Digits in all and after the point, if the output's type says them."""
+        said = re.fullmatch(r"decimal\((\d{1,2}), ?(\d{1,2})\)", str(self.dtype or ""))
+        return None if said is None else (int(said[1]), int(said[2]))
 
     @property
     def low(self) -> float:
@@ -160,7 +172,8 @@ class Real(Number):
     def _shown_type(self) -> Any:
         import pyarrow as pa
 
-        return pa.decimal128(38, self.shown_decimals) if self.dtype == "decimal" else super()._shown_type()
+        exact = (38, self.shown_decimals) if self.dtype == "decimal" else self._exact
+        return super()._shown_type() if exact is None else pa.decimal128(*exact)
 
     def _as_texts(self, numbers: Any) -> Any:
         import pyarrow as pa

@@ -33,10 +33,10 @@ _NUMBER = {
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 """The year before the first of each era."""
 _ERAS = {**ERAS, **dict(zip("MTSHR", ERAS.values(), strict=True))}
-_CLOCK = r"(?:[T\s]*(\d{1,2})[:時](\d{1,2})(?:[:分](\d{1,2})?秒?)?分?)?"
-_MONTH_DAY = r"(\d{1,2})[月./-]\s*(\d{1,2})日?"
-_ERA_DAY = re.compile(rf"({'|'.join(_ERAS)})\s*(元|\d{{1,2}})[年./-]\s*{_MONTH_DAY}{_CLOCK}", re.I | re.A)
-_YEAR_FIRST = re.compile(rf"(\d{{4}})[年./-]\s*{_MONTH_DAY}{_CLOCK}", re.A)
+_CLOCK = r"(?:[T\s]*(\d{1,2})\s*[:時]\s*(\d{1,2})\s*(?:[:分]\s*(\d{1,2})?\s*秒?)?分?)?"
+_MONTH_DAY = r"(\d{1,2})\s*[月./-]\s*(\d{1,2})\s*日?"
+_ERA_DAY = re.compile(rf"({'|'.join(_ERAS)})\s*(元|\d{{1,2}})\s*[年./-]\s*{_MONTH_DAY}{_CLOCK}", re.I | re.A)
+_YEAR_FIRST = re.compile(rf"(\d{{4}})\s*[年./-]\s*{_MONTH_DAY}{_CLOCK}", re.A)
 _YEAR_LAST = re.compile(rf"(\d{{1,2}})[./\s-]+(\d{{1,2}})[./\s-]+(\d{{4}})\.?{_CLOCK}", re.A)
 
 

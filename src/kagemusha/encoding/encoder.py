@@ -127,4 +127,5 @@ class Encoder:
         """A table of values, with fresh identifiers that go on after the `first` ones."""
         rows = len(next(iter(cells.values())).codes)
         kept = [column for column in self.schema.table_columns if column.in_doubles]
-        return build_frame({c.name: c.output(cells.get(c.name), first, rows) for c in kept}, kept, like)
+        arrays = {c.name: c.output(cells.get(c.name), first, rows) for c in kept}
+        return build_frame(arrays, kept, like, self.schema.frame)

@@ -122,9 +122,14 @@ def column_values(frame: Any, name: str) -> Any:
     values = None
     with suppress(Exception):
         values = series.to_arrow()
-    if values is None or isinstance(values.type, pa.BaseExtensionType):
-        return plains(series.to_list())
-    return values
+    return plains(series.to_list()) if values is None or is_foreign(values.type) else values
+
+
+def is_foreign(kind: Any) -> bool:
+    """Whether a type of arrow is a library's own: pandas' periods, and the intervals that `cut` makes."""
+    import pyarrow as pa
+
+    return isinstance(kind.value_type if pa.types.is_dictionary(kind) else kind, pa.BaseExtensionType)
 
 
 def _texts(objects: Any) -> Any:
@@ -146,8 +151,11 @@ def library_of(like: Any) -> str:
     return implementation if implementation in LIBRARIES else "pandas"
 
 
-def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any) -> Any:
-    """A native frame of arrow arrays; types follow from the schema alone, the library from `like`."""
+def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any, held: str | None = None) -> Any:
+    """A native frame of arrow arrays; types follow from the schema alone, the library from `like`.
+
+    `held` says how pandas holds the columns, if not as its plain types.
+    """
     import pyarrow as pa
 
     library = library_of(like)
@@ -158,16 +166,18 @@ def build_frame(arrays: Mapping[str, Any], columns: Sequence[Column], like: Any)
         frame = pl.DataFrame(table)
         ordered = {c.name: table[c.name].chunk(0).dictionary.to_pylist() for c in columns if c.dtype == "ordered"}
         return frame.with_columns(pl.col(name).cast(pl.Enum(labels)) for name, labels in ordered.items())
-    return _to_pandas(table, columns) if library == "pandas" else table
+    return _to_pandas(table, columns, held) if library == "pandas" else table
 
 
-def _to_pandas(table: Any, columns: Sequence[Column]) -> Any:
+def _to_pandas(table: Any, columns: Sequence[Column], held: str | None) -> Any:
     import pandas as pd
 
+    mappers = {"pyarrow": pd.ArrowDtype, "nullable": lambda kind: _nullable(kind) or _strings(kind)}
     series = {}
     for column in columns:
         one = table.select([column.name])
-        mapper = _strings if column.dtype == "string" else _nullable if column.may_lack else None
+        mapper = _strings if column.dtype == "string" else _nullable_whole if column.may_lack else None
+        mapper = mapper if held is None or column.dtype in ("category", "ordered") else mappers[held]
         dates = column.dtype == "date32"
         series[column.name] = one.to_pandas(date_as_object=dates, types_mapper=mapper)[column.name]
     return pd.DataFrame(series)
@@ -180,12 +190,21 @@ def _strings(kind: Any) -> Any:
     return pd.StringDtype() if pa.types.is_string(kind) else None
 
 
-def _nullable(kind: Any) -> Any:
+def _nullable_whole(kind: Any) -> Any:
     """The pandas type that holds gaps beside whole numbers and booleans."""
+    import pyarrow as pa
+
+    return None if pa.types.is_floating(kind) else _nullable(kind)
+
+
+def _nullable(kind: Any) -> Any:
+    """The pandas type of its own that holds gaps beside numbers and booleans."""
     import pandas as pd
     import pyarrow as pa
 
-    if pa.types.is_integer(kind):
-        name = str(kind)
-        return pd.api.types.pandas_dtype(("UInt" if name[0] == "u" else "Int") + name.removeprefix("u")[3:])
-    return pd.BooleanDtype() if pa.types.is_boolean(kind) else None
+    if pa.types.is_boolean(kind):
+        return pd.BooleanDtype()
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return None
+    name = {"float": "Float32", "double": "Float64"}.get(str(kind), str(kind).title().replace("Uint", "UInt"))
+    return pd.api.types.pandas_dtype(name)

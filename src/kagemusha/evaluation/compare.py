@@ -246,5 +246,5 @@ def _read(folder: Path, cell: ComparisonCell, stamp: str) -> Result | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if given != stamp:
-        raise DataError(f"{folder}: holds a comparison of another table, schema or setting; choose another --out")
+        raise DataError(f"{folder}: holds a comparison of other data, schema or setting; choose another folder (--out)")
     return None if error else result

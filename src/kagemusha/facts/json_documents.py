@@ -137,7 +137,7 @@ def _chosen(tables: Mapping[str, Any], table: str | None) -> Mapping[str, Any]:
     if table is None and len(tables) == 1:
         return dict(next(iter(tables.values())))
     if table is None or table not in tables:
-        raise SchemaError(f"say which table is meant, with table=… (--table …): {', '.join(tables)}")
+        raise SchemaError(f"say which table is meant, with table=… (--table): {', '.join(tables)}")
     return dict(tables[table])
 
 

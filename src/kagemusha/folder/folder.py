@@ -238,7 +238,7 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
     if not folder.exists():
         return
     if not replace:
-        raise UsageError(f"{folder} already exists; choose another folder, or replace it with --force (replace=True)")
+        raise UsageError(f"{folder} already exists; choose another folder, or replace it with replace=True (--force)")
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
     strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(
         names if CERTIFICATE not in names else ()

@@ -17,7 +17,7 @@ def sign_release(folder: Path, signer: SigningKey, *, replace: bool = False) -> 
         raise UsageError(f"{folder}: no such folder")
     signature = folder / SIGNATURE
     if (signature.exists() or signature.is_symlink()) and not replace:
-        raise UsageError(f"{folder} is signed already; add --force to replace the signature")
+        raise UsageError(f"{folder} is signed already; replace the signature with replace=True (--force)")
     # an old signature may be wrong, the rest may not
     wrong = [check.what for check in verify_release(folder).checks if not check.passed and check.what != SIGNATURE]
     if wrong or signature.is_symlink():

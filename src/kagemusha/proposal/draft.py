@@ -65,7 +65,9 @@ def draft_column(name: str, values: Any) -> Column:
     if pa.types.is_boolean(kind):
         return Boolean(name, missing=gaps, derived=("kind", "missing"))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _numbers(name, present.cast(pa.float64(), safe=False).to_pylist(), gaps)
+        numbers = present.cast(pa.float64(), safe=False).to_pylist()
+        exact = kind.scale if pa.types.is_decimal(kind) else None  # the nearest of its numbers, not one beside it
+        return _numbers(name, numbers if exact is None else [round(n, exact) for n in numbers], gaps)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return native_moments(name, present, gaps)
     if pa.types.is_time(kind):

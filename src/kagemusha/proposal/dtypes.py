@@ -13,6 +13,29 @@ USUAL = ("int64", "float64", "double", "timestamp[us]")
 """What doubles have if nothing is declared."""
 
 
+def held_by(frame: Any) -> str | None:
+    """How pandas holds the columns of a table, if all alike and not as its plain types."""
+    import narwhals as nw
+
+    if not nw.dependencies.is_pandas_dataframe(frame):
+        return None
+    ways = {_way(type(dtype).__name__, str(dtype)) for dtype in frame.dtypes} - {EITHER}
+    return next(iter(ways)) if len(ways) == 1 else None
+
+
+EITHER = "either"
+"""Categories and moments: pandas has one type for each, which knows gaps."""
+
+
+def _way(kind: str, said: str) -> str | None:
+    """By arrow, as one of pandas' own types that know gaps, plainly, or in a way that says nothing."""
+    if kind == "ArrowDtype":
+        return EITHER if said.startswith("dictionary") else "pyarrow"
+    if said.startswith(("category", "datetime", "timedelta")):
+        return EITHER
+    return "nullable" if said in ("string", "boolean") or said.startswith(("Int", "UInt", "Float")) else None
+
+
 def as_held(column: Column, values: Any, native: Any = "") -> Column:
     """The drafted column with the type of its frame, where that is another one than doubles would have."""
     held = None if values is None else _held(column, values.type, str(native))
@@ -45,7 +68,7 @@ def _held(column: Column, kind: Any, native: str) -> str | None:
             return "category"
         return "string" if native.startswith("string") else _whole(kind)
     if pa.types.is_decimal(kind):
-        return "decimal"
+        return "decimal" if native in ("", "object") else f"decimal({kind.precision}, {kind.scale})"
     if pa.types.is_floating(kind):
         return "float32" if kind == pa.float32() else None
     if pa.types.is_date32(kind):

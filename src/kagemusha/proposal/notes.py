@@ -10,6 +10,7 @@ from typing import Any
 
 from kagemusha.encodings import KNOWN
 from kagemusha.schema.schema import Schema
+from kagemusha.sources.documents import SHEETS, sheets
 from kagemusha.sources.header import csv_header, distinct
 from kagemusha.sources.rawfile import is_text_file
 
@@ -21,6 +22,9 @@ TAIL = 10_000
 def proposal_notes(schema: Schema, table: Any = None) -> list[str]:
     """A line for each thing that may surprise whoever drafted the schema."""
     notes = [] if schema.encoding is None else [f"read as {schema.encoding}: `encoding` in the schema says so"]
+    notes += _other_sheets(table)
+    if len(schema) == 1 and re.search(r"\S[\s:.]+\S", schema.names[0]):
+        notes.append("one column only: if there should be more, write commas, semicolons, tabs or | between them")
     if new := _renamed(table, schema.encoding):
         notes.append(f"columns of the same name, or of none, got names of their own: {_some(new)}")
     if _ends_in_totals(table, schema.encoding):
@@ -39,6 +43,17 @@ def proposal_notes(schema: Schema, table: Any = None) -> list[str]:
         notes.append(f"{count} {'column is' if count == 1 else 'columns are'} not in the doubles:")
         notes += [f"  {_some(names)}: {words}" for words, names in left.items()]
     return notes
+
+
+def _other_sheets(table: Any) -> list[str]:
+    """Which sheet of a workbook is the table, where it has others."""
+    path = Path(table) if isinstance(table, str | PathLike) else None
+    if path is None or not path.is_file() or path.suffix.lower() not in SHEETS:
+        return []
+    used, others = sheets(path)
+    if not others:
+        return []
+    return [f"the sheet {used!r} is the table; for {_some(others)}, save that sheet as a file of its own"]
 
 
 def _renamed(table: Any, encoding: str | None) -> list[str]:

@@ -12,10 +12,12 @@ from kagemusha.columns.category import Category
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.column import Column
 from kagemusha.columns.parse import TextReader
+from kagemusha.columns.values import is_missing
+from kagemusha.encoding.frames import is_foreign
 from kagemusha.encodings import guess_encoding, known_encoding
 from kagemusha.errors import DataError
 from kagemusha.proposal.draft import draft_column
-from kagemusha.proposal.dtypes import as_held
+from kagemusha.proposal.dtypes import as_held, held_by
 from kagemusha.proposal.guesses import with_guesses
 from kagemusha.proposal.servers import sql_columns
 from kagemusha.rules.patterns import looked_at, seen
@@ -47,7 +49,7 @@ def propose(where: Any, *, rows: int = ROWS, encoding: str | None = None, table:
     if isinstance(found, DuckTable):
         return _drafted(zip(found.names, _file_columns(found, _most(rows, found.names)), strict=True))
     if not is_file_like(found):
-        return _drafted(_frame_columns(found, rows))
+        return _drafted(_frame_columns(found, rows), frame=held_by(found))
     used = known_encoding(encoding) or _guessed(Path(found))
     if is_pattern(found):
         return _drafted(_columns_of(open_files(found, used), rows), encoding=used)
@@ -72,6 +74,7 @@ def _drafted(
     columns: Iterable[tuple[str, Any]],
     encoding: str | None = None,
     labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    frame: str | None = None,
 ) -> Schema:
     """Every column by itself, then the rules that their names, and the rows, suggest."""
     drafts: list[Column] = []
@@ -82,7 +85,7 @@ def _drafted(
         drafts.append(column)
         if values is not None and column.in_doubles and len(read) < MOST_LOOKED_AT:
             read[name] = values.slice(0, ROWS_OF_RULES)
-    schema = Schema(drafts, encoding=encoding)
+    schema = Schema(drafts, encoding=encoding, frame=frame)
     return with_guesses(schema, seen(schema, dict(_cells(schema, read))))
 
 
@@ -121,7 +124,7 @@ def propose_kinds(where: Any, *, rows: int = ROWS, encoding: str | None = None, 
     that this says nothing about the data.
     """
     drafted = propose(where, rows=rows, encoding=encoding, table=table)
-    return Schema((column.kind_only() for column in drafted), encoding=drafted.encoding)
+    return Schema((column.kind_only() for column in drafted), encoding=drafted.encoding, frame=drafted.frame)
 
 
 def _columns_of(files: Sequence[RawTable], rows: int) -> Iterator[tuple[str, Any]]:
@@ -159,6 +162,7 @@ def _first(relation: Any, rows: int) -> Any:
 
 def _frame_columns(frame: Any, rows: int) -> Iterator[tuple[str, Any]]:
     import narwhals as nw
+    import pyarrow as pa
 
     try:
         opened = nw.from_native(frame)
@@ -169,6 +173,8 @@ def _frame_columns(frame: Any, rows: int) -> Iterator[tuple[str, Any]]:
     names = list(opened.collect_schema().names())
     if not names:
         raise DataError("the table has no columns")
+    if not all(isinstance(name, str) for name in names):
+        raise DataError("names of columns must be texts; pandas: table.columns = map(str, table.columns)")
     head = opened.head(min(rows, CELLS // len(names) + 1))
     head = head.collect() if isinstance(head, nw.LazyFrame) else head
     if not len(head):
@@ -176,6 +182,8 @@ def _frame_columns(frame: Any, rows: int) -> Iterator[tuple[str, Any]]:
     for name in names:
         try:
             values = head[name].to_arrow()
+            if is_foreign(values.type):
+                values = pa.array([None if is_missing(one) else str(one) for one in head[name].to_list()], pa.string())
         except Exception:
             values = None
         native = "" if head.implementation.is_pyarrow() else head[name].to_native().dtype

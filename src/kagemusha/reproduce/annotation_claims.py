@@ -105,7 +105,8 @@ class Runs:
         ]
 
     def _count(self, judge: str) -> str:
-        return f"{len(self.areas(f'proposed{judge}', self.settings.other_epsilon))} splits"
+        count = len(self.areas(f"proposed{judge}", self.settings.other_epsilon))
+        return f"{count} split" + "s" * (count != 1)
 
     def _ours(self, epsilon: float) -> list[Claim]:
         at = f"at ε = {epsilon:g}"

@@ -53,6 +53,7 @@ def reproduce(
     epochs: int = 0,
     command: str = "",
     trainings: int = 10,
+    counts: Sequence[int] = (),
     jobs: int = 1,
     data: Adult | None = None,
     only: Sequence[str] = (),
@@ -63,13 +64,13 @@ def reproduce(
 
     A stopped run goes on where it was (plays are kept in `out`/plays). `only` names games: the others stay as they are
     stored. `only_page` plays nothing. `command` runs DataSynthesizer (`prog {in} {out} {rows} {seed}`) for so many
-    `trainings`.
+    `trainings`. `counts` are the numbers of targets at once of Table 5, if not all of the paper's.
     """
     out.mkdir(parents=True, exist_ok=True)
     cells, facts = Cells.read(out / CELLS), Facts.read(out / FACTS)
     if not only_page:
         sizes = replace(QUICK if quick else FULL if full else Sizes(), epochs=epochs, command=command)
-        sizes = sizes if quick else replace(sizes, outside=trainings)
+        sizes = sizes if quick else replace(sizes, outside=trainings, counts=tuple(counts) or sizes.counts)
         table = data or adult()
         hall = Hall(table, sizes, out / ("plays-quick" if quick else "plays"), jobs)
         for name, share in _games(hall, table, sizes, only, progress):

@@ -89,7 +89,8 @@ class Runs:
     ) -> Claim:
         apart = self.both(data, more, less, score)
         if not apart.size:
-            return untried(where, text, "not run", ours=ours)
+            notes = [r.note for r in self.results if r.data == data and r.method in (more, less) and r.note]
+            return untried(where, text, f"{less}: {notes[0]}" if notes else "not run", ours=ours)
         found = f"{self._mean(data, more, score):.4f} against {self._mean(data, less, score):.4f}"
         return larger(where, text, found, interval(apart), ours=ours)
 

@@ -83,12 +83,17 @@ def code_sentence(stamps: Stamps, now: Mapping[str, str], repeats: Mapping[str, 
     return " ".join(said)
 
 
-def repeat(folder: Path, count: int = LEAST, progress: Progress = silent) -> dict[str, Repeat]:
-    """Make some runs of each kind of older code again, and write beside the page how many came out the same."""
+def repeat(
+    folder: Path, count: int = LEAST, *, only: Sequence[str] = (), progress: Progress = silent
+) -> dict[str, Repeat]:
+    """Make some runs of each kind of older code again, and write beside the page how many came out the same.
+
+    `only` names kinds, as the page does.
+    """
     module = import_module(f"kagemusha.reproduce.{BY_FOLDER[folder.name].module}")
     stamps = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     now, found = codes_of(folder.name), read_repeats(folder)
-    old = older(stamps, now)
+    old = [what for what in older(stamps, now) if not only or what in only]
     for at, what in enumerate(old):
         if what in found and found[what].holds_for(stamps[what], now.get(what)):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,15 +72,16 @@ _IDENTIFIER = re.compile(
 
 _NAMES = re.compile(
     r"(?i)(^|[_\W])((first|last|sur|family|given|middle|full|patient|person)[ _-]?)?names?$|surname|Name$"
-    r"|氏名|姓名|名前|お名前|患者名|フリガナ|ふりがな|カナ氏名|(^|[_\W])(氏|姓|名|セイ|メイ)$|성명|이름"
+    r"|氏名|シメイ|しめい|ナマエ|なまえ|姓名|名前|お名前|患者名|フリガナ|ふりがな|カナ氏名|(^|[_\W])(氏|姓|名|セイ|メイ)$|성명|이름"
     r"|(^|[_\W])((vor|nach|familien|zu)?namen?|pr[eé]nom|nom(bre)?s?|apellidos?|cognome|nome|sobrenome|achternaam"
-    r"|voornaam|imi[eę]|nazwisko|фамилия|имя|отчество|фио|efternamn|förnamn|etternavn|fornavn|sukunimi|etunimi)$"
+    r"|voornaam|naam|imi[eę]|nazwisko|фамилия|имя|отчество|фио|име|efternamn|förnamn|etternavn|efternavn|fornavn|sukunimi"
+    r"|etunimi|jméno|příjmení|(vezeték|kereszt)?név|(pre)?nume|soyadı?|όνομα|επώνυμο|прізвище|ім.я)$"
 )
 
 
 def looks_like_names(name: str) -> bool:
     """Whether a column's name says that it holds names of persons."""
-    return _NAMES.search(name) is not None
+    return _NAMES.search(unicodedata.normalize("NFKC", name)) is not None
 
 
 def looks_like_identifier(name: str) -> bool:

@@ -40,6 +40,7 @@ class Schema:
     weight: Weight | None = None
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
+    frame: str | None = None
     rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
 
     def __init__(
@@ -50,11 +51,13 @@ class Schema:
         target: str | None = None,
         weight: Weight | str | None = None,
         encoding: str | None = None,
+        frame: str | None = None,
     ) -> None:
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
+        object.__setattr__(self, "frame", None if frame is None else toml.known_frame(frame))
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
         object.__setattr__(self, "constraints", rules)
         object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
@@ -164,7 +167,7 @@ class Schema:
         for fact in self.open_facts():
             raise UndeclaredDomain(
                 f"column {fact.column!r}: {fact.field} is not declared. Either declare it in the schema from public "
-                "knowledge, or give private discovery a share of the budget (discover=0.05, or --discover 0.05)."
+                "knowledge, or give private discovery a share of the budget, discover=0.05 (--discover)."
             )
         return Domain(tuple(c.name for c in self.modelled), tuple(c.size for c in self.modelled))
 
@@ -224,20 +227,18 @@ class Schema:
         """The same columns with another weight, or with none."""
         return replace(self, weight=weight)  # type: ignore[arg-type]
 
+    @property
+    def _heads(self) -> Mapping[str, str]:
+        return toml.heads(target=self.target, encoding=self.encoding, frame=self.frame)
+
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
         columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
         unit = {"unit": self.unit.to_fields()} if self.unit else {}
         rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
         weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
-        return {
-            "version": VERSION,
-            **{k: v for k, v in (("target", self.target), ("encoding", self.encoding)) if v is not None},
-            **unit,
-            **weight,
-            **rules,
-            "columns": [{k: jsonable(v) for k, v in c.items()} for c in columns],
-        }
+        shown_columns = [{k: jsonable(v) for k, v in c.items()} for c in columns]
+        return {"version": VERSION, **self._heads, **unit, **weight, **rules, "columns": shown_columns}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -252,7 +253,7 @@ class Schema:
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"))
+        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"), document.get("frame"))
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -275,7 +276,7 @@ class Schema:
         columns = [(c.name, column_to_fields(c)) for c in self.columns]
         rules = [r.to_fields() for r in self.constraints]
         weight = {} if self.weight is None else self.weight.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self.target, weight, self.encoding)
+        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self._heads, weight)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -286,8 +287,7 @@ class Schema:
             why = error.strerror if isinstance(error, OSError) else f"it {error}"
             raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
         except ValueError:
-            why = "it is not UTF-8 text"
-            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
+            raise SchemaError(f"{path}: the schema file cannot be read: it is not UTF-8 text") from None
         try:
             return cls.loads(text, folder=Path(path).absolute().parent)
         except SchemaError as error:

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from kagemusha.columns.column import shown
@@ -68,7 +69,7 @@ def digest_of(document: Mapping[str, Any]) -> str:
 
 def check_entries(document: Mapping[str, Any]) -> None:
     """A `SchemaError` for an entry that the schema of one table does not have."""
-    known = ("version", "target", "encoding", "unit", "weight", "columns", "constraint", "deployment")
+    known = ("version", "target", "encoding", "frame", "unit", "weight", "columns", "constraint", "deployment")
     if "tables" in document:
         raise SchemaError(
             "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "
@@ -95,9 +96,28 @@ HEADER = """\
 """
 
 
-TARGET_COMMENT = "the column that people will predict from the others: its pairs are kept with special care"
+HEADS = {
+    "target": "the column that people will predict from the others: its pairs are kept with special care",
+    "encoding": "how the lines of the file are written that are not UTF-8",
+    "frame": "how pandas holds the columns of doubles: as the table it was drafted from",
+}
+"""Fields at the head of the file, and what each says."""
 
-ENCODING_COMMENT = "how the lines of the file are written that are not UTF-8"
+FRAMES = ("pyarrow", "nullable")
+"""How pandas may hold columns: by arrow's types, or by its own that know gaps. If none is said, by its plain ones."""
+
+
+def known_frame(frame: object) -> str:
+    """How pandas is to hold doubles; a `SchemaError` for an unknown way."""
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise SchemaError(f"frame = {shown(frame)} is not known; it must be {' or '.join(map(repr, FRAMES))}")
+    return frame
+
+
+def heads(**said: str | None) -> dict[str, str]:
+    """What stands at the head of the file."""
+    return {field: value for field, value in said.items() if value is not None}
+
 
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
@@ -134,16 +154,12 @@ def write(
     version: int,
     unit: Mapping[str, Any],
     rules: Sequence[Mapping[str, Any]] = (),
-    target: str | None = None,
+    heads: Mapping[str, str] = MappingProxyType({}),
     weight: Mapping[str, Any] | None = None,
-    encoding: str | None = None,
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
-    if target is not None:
-        lines += [f"target = {_value(target)}  # {TARGET_COMMENT}"]
-    if encoding is not None:
-        lines += [f"encoding = {_value(encoding)}  # {ENCODING_COMMENT}"]
+    lines += [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in heads.items()]
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:

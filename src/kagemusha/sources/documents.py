@@ -64,14 +64,34 @@ Found = tuple[Sequence[str], list[Any], Mapping[str, tuple[str, ...]]]
 
 
 def _sheet(path: Path) -> Found:
-    """The first sheet of a workbook that holds anything; its first row names the columns."""
+    """The sheet of a workbook that is its table; the first row that holds anything names the columns."""
     book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
-    for name in book.sheet_names:
-        rows = [row for row in book.get_sheet_by_name(name).to_python() if any(cell != "" for cell in row)]
-        if rows:
-            header = [cell_text(cell) or "" for cell in rows[0]]
-            return header, [_texts([row[at] for row in rows[1:]]) for at in range(len(header))], {}
-    return (), [], {}
+    used = _tabular(book)
+    if used is None:
+        return (), [], {}
+    rows = [row for row in book.get_sheet_by_name(used).to_python() if any(cell != "" for cell in row)]
+    header = [cell_text(cell) or "" for cell in rows[0]]
+    return header, [_texts([row[at] for row in rows[1:]]) for at in range(len(header))], {}
+
+
+def sheets(path: Path) -> tuple[str | None, list[str]]:
+    """The sheet that is read, and the others that hold anything."""
+    book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
+    used = shielded(path, lambda: _tabular(book))
+    return used, [name for name in book.sheet_names if name != used and _first_row(book, name)]
+
+
+def _tabular(book: Any) -> str | None:
+    """The first sheet whose first row names several columns, else the first that holds any: no record decides."""
+    headers = {name: row for name in book.sheet_names if (row := _first_row(book, name))}
+    return next(
+        (name for name, row in headers.items() if sum(cell != "" for cell in row) > 1), next(iter(headers), None)
+    )
+
+
+def _first_row(book: Any, name: str) -> list[Any]:
+    rows = book.get_sheet_by_name(name).to_python()
+    return next((list(row) for row in rows if any(cell != "" for cell in row)), [])
 
 
 def _study(path: Path) -> Found:

@@ -75,7 +75,8 @@ def _explain(message: str) -> str:
     where = f"line {line[1]} " if line else ""
     ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if ragged:
-        return f"{where}has {ragged[2]} fields where the header has {ragged[1]}"
+        title = "; is it a title? The names of the columns must be the first line" if ragged[1] == "1" else ""
+        return f"{where}has {ragged[2]} fields where the header has {ragged[1]}{title}"
     if "not utf-8 encoded" in message:
         return f"{where or 'the file '}is not UTF-8 text; {NOT_UTF8}"
     if "unterminated quote" in message:
@@ -106,6 +107,8 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it",
     b"PAR1": "Parquet; name it .parquet",
 }
+_JIS = (b"\x1b$B", b"\x1b$@")
+"""How a header in Japanese begins that is written in seven bits."""
 """How files begin that are no CSV, and what to do with them."""
 
 
@@ -117,6 +120,8 @@ def csv_header(path: Path, encoding: str | None = None) -> tuple[tuple[str, ...]
             raise DataError(f"{path}: the file is {what}")
     if head.startswith(codecs.BOM_UTF32_LE) or (b"\0" in head[:4] and not head.startswith(UTF16)):
         raise DataError(f"{path}: the file is UTF-32 text, or UTF-16 text without its mark; convert the file to UTF-8")
+    if encoding is None and head.startswith(_JIS):
+        raise DataError(f"{path}: the file is ISO-2022-JP text; convert it to UTF-8")
     text = _header_text(head, encoding)
     if text is None:
         raise DataError(f"{path}: the file is not UTF-8 text; {NOT_UTF8}")

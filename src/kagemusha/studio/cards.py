@@ -111,13 +111,13 @@ def _card(at: int, column: Column, say: Catalogue, is_open: bool, remarks: Seque
     derived = {*column.derived}
     facts = [Fact(say(FIELDS["kind"]), say(KINDS[column.kind]), "kind" in derived)]
     facts += [Fact(say(FIELDS.get(f, f)), _shown(v, say), f in derived) for f, v in fields.items()]
-    labels = column.as_labels
+    labels, reason = column.as_labels, str(fields.get("reason", ""))
     axis = column.axis
     return Card(
         at=at,
         name=column.name,
         kind=column.kind,
-        words=column.described(say),
+        words=column.described(say).replace(reason or " ", say.heard(reason) or " "),
         facts=facts,
         derived=bool(derived),
         open=is_open,

@@ -166,7 +166,8 @@ class Pages:
         name = request.query_params.get("name", "")
         path = release_view.file_of(self._site.place, request.query_params.get("r", ""), name)
         if path.suffix == ".html":
-            return HTMLResponse(path.read_bytes(), headers={"Content-Security-Policy": DOCUMENT})
+            content = release_view.page_in(path, self._site.language(request).language)
+            return HTMLResponse(content, headers={"Content-Security-Policy": DOCUMENT})
         return _kept(path.read_bytes(), name)
 
     def zip(self, request: Request, session: str) -> Response:

@@ -30,6 +30,7 @@ from kagemusha.certificate.inventory import (
 from kagemusha.certificate.keys import configured_keys, load_signing_key, new_key
 from kagemusha.certificate.page import in_words
 from kagemusha.certificate.signature import Trust
+from kagemusha.certificate.translated import translated
 from kagemusha.errors import UsageError
 from kagemusha.folder.stream import stream
 from kagemusha.folder.table_file import write_tables
@@ -37,6 +38,7 @@ from kagemusha.forensics.verify import Verdict, verify_release
 from kagemusha.making.signing import sign_release
 from kagemusha.models.model import load_model
 from kagemusha.quality.group import drawn_group
+from kagemusha.quality.statement import quality_page
 from kagemusha.studio.place import Place
 
 PREVIEW = 12
@@ -85,6 +87,15 @@ def file_of(place: Place, ref: str, name: str) -> Path:
     if name not in RELEASED or name not in Inventory.of(folder).files:
         raise UsageError(f"{name!r}: the release has no such file")
     return folder / name
+
+
+def page_in(path: Path, language: str) -> bytes:
+    """A page of a release in a language: the one that everybody gets in English, or the same said in another one."""
+    if language == "en":
+        return path.read_bytes()
+    if path.name == PAGE:
+        return translated(Certificate.from_json(read_certificate(path.parent / CERTIFICATE)), language).encode()
+    return quality_page(path.parent, language).encode()
 
 
 def preview(place: Place, ref: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

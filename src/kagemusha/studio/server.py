@@ -20,7 +20,7 @@ from kagemusha.studio.pages_of import Pages
 from kagemusha.studio.release_calls import ReleaseCalls
 from kagemusha.studio.site import Site
 from kagemusha.studio.table_calls import TableCalls
-from kagemusha.web.calls import Handler, entered, inside, nothing, session_of
+from kagemusha.web.calls import Handler, Refused, entered, inside, nothing, session_of
 from kagemusha.web.guard import Guard
 from kagemusha.web.language import choose_language
 
@@ -102,14 +102,24 @@ def shown(site: Site, page: Callable[[Request, str], Response]) -> Handler:
         try:
             return await run_in_threadpool(page, request, session)
         except KagemushaError as error:
-            return site.page(request, "wrong", 404, why=str(error))
+            return site.page(request, "wrong", 404, why=site.language(request).heard(str(error)))
 
     return answer
 
 
 def called(site: Site, handle: Callable[[Call], dict[str, Any]]) -> Handler:
     """A call of our own pages."""
-    return inside(site.access, lambda session, body: handle(Call(session, body)), most=4 * MOST_TEXT)
+
+    def answered(session: str, body: dict[str, Any]) -> dict[str, Any]:
+        call = Call(session, body)
+        try:
+            return handle(call)
+        except Refused as error:
+            raise Refused(error.status, call.say.heard(str(error))) from None
+        except KagemushaError as error:
+            raise Refused(400, call.say.heard(str(error))) from None
+
+    return inside(site.access, answered, most=4 * MOST_TEXT)
 
 
 def _enter(site: Site) -> Handler:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from kagemusha.errors import UsageError
+from kagemusha.words.heard import heard
 
 LANGUAGES = {"en": "English", "ja": "日本語"}
 """Names of the languages, as their readers write them."""
@@ -33,6 +34,10 @@ class Catalogue:
         """The sentence in this language, or as it is where nobody translated it, with its placeholders filled."""
         text = self.sentences.get(sentence, sentence)
         return text.format(**fields) if fields else text
+
+    def heard(self, text: str) -> str:
+        """What another room has said in English, in this language if that is known."""
+        return heard(text, self.language)
 
 
 @cache
