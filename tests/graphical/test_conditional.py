@@ -73,6 +73,8 @@ def test_rows_of_which_the_same_is_known_have_the_same_chances() -> None:
     plan = ConditionalField(model, ("b", "f"))
     some = np.stack([line({"b": b, "f": f}) for b in range(3) for f in range(2)])
     many = some[rng.integers(0, len(some), 1_000)]
+    nothing = ConditionalField(model, ())
+    np.testing.assert_allclose(nothing.chances(many, "a"), nothing.chances(many[:1], "a").repeat(1_000, axis=0))
     for name in plan.free:
         alone = np.stack([plan.chances(one[None], name)[0] for one in some])
         place = 2 * many[:, 1] + many[:, 5]

@@ -117,6 +117,8 @@ class ConditionalField:
         used = self.domain.project(dict.fromkeys(name for part in self.parts for name in part.known))
         if len(codes) < FEW or used.cells(used.names) >= 1 << 62:
             return codes, None
+        if not len(used):
+            return codes[:1], np.zeros(len(codes), dtype=np.int64)
         flat = used.flat(used.names, [codes[:, self.domain.axis(name)] for name in used])
         _, first, back = np.unique(flat, return_index=True, return_inverse=True)
         return codes[first], back
@@ -206,34 +208,33 @@ class ConditionalField:
         return found
 
     def _draw(self, codes: IntArray, rng: np.random.Generator) -> None:
-        tree, free = self.tree, self.free
+        tree, free, n = self.tree, self.free, len(codes)
         tables, _ = self._upward(self._lines(codes, members=False))
-        n = len(codes)
-        rows = np.arange(n)
         axes = {name: self.domain.axis(name) for name in free}
         for node, clique in enumerate(tree.cliques):
             separator = tree.separators[node]
             fresh = [name for name in clique if name not in separator]
-            if not fresh:
-                continue
             order = [clique.index(name) for name in (*separator, *fresh)]
-            table = tables[node].transpose(*order, len(order)).reshape(free.cells(separator), -1, n)
-            sums = table[0]
-            if separator:  # each row's own line, laid out along the rows as all else
-                context = np.zeros(n, dtype=np.int64)
-                for name in separator:
-                    context = context * free.size(name) + codes[:, axes[name]]
-                lines = n * np.arange(table.shape[1])
-                sums = table.ravel().take(context * table.shape[1] * n + rows + lines[:, None])
-            sums = np.cumsum(sums, axis=0)
-            total = sums[-1]
-            if not (total > 0).all():
-                raise DataError("the model rules out every row that goes with what is known, so there is none to draw")
-            # below the total, so that the cell it falls into is a possible one
-            target = np.minimum(rng.random(n) * total, np.nextafter(total, 0.0))
-            cell = (sums <= target).sum(axis=0)
-            for name, code in zip(fresh, np.unravel_index(cell, free.shape(fresh)), strict=True):
-                codes[:, axes[name]] = code
+            table = tables[node].transpose(*order, len(order))
+            for name in separator:
+                table = _lines_of(table, codes[:, axes[name]])
+            for name in fresh:  # one column after the other: sums are cheaper than a choice among all cells
+                sums = np.cumsum(table.sum(axis=tuple(range(1, table.ndim - 1))), axis=0)
+                total = sums[-1]
+                if not (total > 0).all():
+                    raise DataError("the model rules out every row that goes with what is known; there is none to draw")
+                # below the total, so that the code it falls into is a possible one
+                target = np.minimum(rng.random(n) * total, np.nextafter(total, 0.0))
+                codes[:, axes[name]] = (sums <= target).sum(axis=0)
+                table = _lines_of(table, codes[:, axes[name]])
+
+
+def _lines_of(table: FloatArray, chosen: IntArray) -> FloatArray:
+    """Of a table whose last axis are rows, each row's own line of the first axis."""
+    rest, n = table.shape[1:-1], table.shape[-1]
+    cells = int(np.prod(rest))
+    places = chosen * (cells * n) + np.arange(n) + n * np.arange(cells)[:, None]
+    return np.asarray(table.ravel().take(places)).reshape(*rest, n)
 
 
 def _part(domain: Domain, clique: Clique, table: FloatArray, given: set[str]) -> Part:
