@@ -21,7 +21,7 @@ from kagemusha.sources.file import CHUNK
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import DuckTable, RawTable, identity_of, open_files
-from kagemusha.sources.linked import ReadTable, joined_parts, places_of
+from kagemusha.sources.linked import Keys, ReadTable, joined_parts, places_of
 from kagemusha.sources.sqltable import SqlTable
 
 
@@ -136,8 +136,8 @@ def read_frame(frame: Any, tables: Sequence[Table]) -> list[ReadTable]:
 
 
 def _read_frame(frame: Any, table: Table, schema: Schema) -> ReadTable:
-    key = unit_values(frame, table.key)
-    own = None if table.id is None else unit_values(frame, table.id)
+    key = Keys.of(column_values(frame, table.key))
+    own = None if table.id is None else Keys.of(column_values(frame, table.id))
     columns = Encoder(schema).encode_columns(frame)
     if table.order is None:
         return ReadTable(columns, key, own, None)
