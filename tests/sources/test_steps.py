@@ -237,6 +237,16 @@ def test_which_row_is_the_first_is_seen_in_the_scan_that_its_columns_come_from(t
         assert source.source("persons").count([("a",)])[0].counts.tolist() == [40, 0]
 
 
+def test_a_database_has_one_name_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named by the address alone, tables that changed since had a fresh budget in another folder."""
+    with duckdb.connect(str(tmp_path / "t.a.db")) as db:
+        db.register("given", long(FAMILIES[:9])["visits"])
+        db.execute("CREATE TABLE visits AS SELECT * FROM given")
+    monkeypatch.chdir(tmp_path)
+    names = {open_related(where, split()).name for where in ("duckdb:///t.a.db", f"duckdb:///{tmp_path}/t.a.db")}
+    assert names == {f"{(tmp_path / 't.a.db').resolve()}#main"}
+
+
 def test_a_person_of_a_long_table_moves_no_more() -> None:
     others: list[Family] = [("x", ((0, "u", 0), (1, "v", 0)))]
     schema = split()

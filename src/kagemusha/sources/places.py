@@ -20,7 +20,7 @@ from kagemusha.sources.brought import bring, others_in
 from kagemusha.sources.file import CHUNK
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import arrow_batches, shielded
-from kagemusha.sources.lake import DuckTable, RawTable, identity_of, open_files
+from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_files
 from kagemusha.sources.linked import Keys, ReadTable, joined_parts, places_of
 from kagemusha.sources.sqltable import SqlTable
 
@@ -86,6 +86,10 @@ class FilePlace(Place):
     def identity(self) -> Identity | None:
         """Digests of the files and of their rows."""
         return identity_of(self._files)
+
+    def known_as(self, address: str) -> str | None:
+        """The full path of the database, from wherever it was named, and the schema that holds the tables."""
+        return full_name(self._files[0]).rpartition(".")[0]
 
 
 class EnginePlace(Place):
