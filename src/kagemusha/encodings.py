@@ -43,6 +43,8 @@ WRITTEN = {
 }
 """Signs that tables in these encodings are full of: read in another one, a text has hardly any of them."""
 
+_MARKS = re.compile(rb'([\n\r",;\t])')
+
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -98,8 +100,15 @@ def _by_lines(blocks: Iterable[bytes], codec: str) -> Iterator[bytes]:
     for block in blocks:
         lines = (rest + block).splitlines(keepends=True)
         rest = lines.pop() if lines else b""  # it may go on, and a carriage return may be half of a line's end
-        yield b"".join([line if line.isascii() else line.decode(codec, "replace").encode() for line in lines])
-    yield rest.decode(codec, "replace").encode()
+        yield b"".join([line if line.isascii() else _line(line, codec).encode() for line in lines])
+    yield _line(rest, codec).encode()
+
+
+def _line(line: bytes, codec: str) -> str:
+    """A line; a broken character takes no mark along that ends a field or a record: the next one is somebody else's."""
+    with suppress(UnicodeDecodeError):
+        return line.decode(codec)
+    return "".join(part.decode(codec, "replace") for part in _MARKS.split(line))
 
 
 def _strictly(text: bytes, codec: str) -> str | None:

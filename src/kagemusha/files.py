@@ -256,6 +256,15 @@ def holds_pictures(table: Any) -> bool:
     return isinstance(table, str | PathLike) and scheme_of(table) is None and is_images(Path(table))
 
 
+TABLE_FILES = (".csv", ".parquet", ".csv.gz", ".tsv")
+"""How the files of related tables are called, behind the names of the tables."""
+
+
+def holds_tables(folder: Path) -> bool:
+    """Whether a path is a folder of tables."""
+    return folder.is_dir() and any(file.name.lower().endswith(TABLE_FILES) for file in folder.iterdir())
+
+
 def declares_several(path: str | PathLike[str]) -> bool:
     """Whether a schema file declares tables that belong together; what cannot be read is said where it is read."""
     try:

@@ -23,7 +23,7 @@ def part(progress: Progress, start: float, end: float) -> Progress:
 
 
 SOON = 2.0
-"""Seconds of work about which nobody need be told."""
+"""Seconds of work that need no word."""
 
 
 @contextmanager

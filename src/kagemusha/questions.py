@@ -1,7 +1,8 @@
 """Questions in Python, as the commands answer them: what will it take, how good is it, what can be learned from it.
 
 `plan` reads no table. `evaluate`, `compare` and `attack` read the private one as it is: their answers are INTERNAL, and
-the ledger of a file, if there is one, records that it was looked at. `audit` reads no table of yours.
+the ledger of a file or a server's table, if there is one, records that it was looked at. `audit` reads no table of
+yours.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ from kagemusha.evaluation.compare_report import Line, summarise
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.evaluate import evaluate as run_evaluation
 from kagemusha.evaluation.learners import USUAL
+from kagemusha.files import is_postgres
 from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.planning.forecast import Forecast, closed, forecast
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, watched
+from kagemusha.proposal.servers import whole_table
 from kagemusha.release.looks import note_look
 from kagemusha.schema import Schema
+from kagemusha.sources.open import located
 from kagemusha.synthesizers.registry import create
 from kagemusha.synthesizers.suited import suited
 
@@ -120,7 +124,7 @@ def evaluate(
     model = synthetic if isinstance(synthetic, Model) else None
     declared = model.schema if model is not None and schema is None else _schema(schema)
     doubles = synthetic if model is None else model.sample(seed=seed)
-    _look(real, "evaluate", ledger, declared)
+    real = _looked_at(real, "evaluate", ledger, declared)
     with watched(progress) as tell:
         return run_evaluation(
             real,
@@ -154,7 +158,7 @@ def compare(
     With a `folder` finished fits are kept there, and a comparison that was stopped goes on.
     """
     declared = _schema(schema)
-    _look(table, "compare", ledger, declared)
+    table = _looked_at(table, "compare", ledger, declared)
     wanted = Comparison(methods=methods, epsilons=epsilons, repeat=repeat, target=target, seed=seed)
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="kagemusha-")) if folder is None else folder)
@@ -180,7 +184,7 @@ def attack(
 ) -> Attacked:
     """Play the membership game against a method: can anyone say who was in the table? INTERNAL; `verdict` says it."""
     declared = _schema(schema)
-    _look(table, "attack", ledger, declared)
+    table = _looked_at(table, "attack", ledger, declared)
     maker = Method(method, _budget(epsilon, declared), options)
     campaign = Campaign(
         targets=target_names(list(targets)), rules=Rules(trainings=trainings), secrets=secrets, seed=seed
@@ -224,6 +228,16 @@ def _budget(epsilon: Budget | float, schema: Schema) -> Budget:
     return replace(epsilon if isinstance(epsilon, Budget) else Budget(float(epsilon)), rows=schema.unit.max_rows)
 
 
-def _look(table: Any, command: str, ledger: str | Path | None, schema: Schema) -> None:
+def _looked_at(table: Any, command: str, ledger: str | Path | None, schema: Schema) -> Any:
+    """The table that is to be read as it is, once its ledger knows; one of a server is read into memory."""
+    opened = located(table) if isinstance(table, str) and is_postgres(table) else None
+    if opened is not None:
+        try:
+            used = [at for at, name in enumerate(opened.names) if name in schema.names]
+            note_look(table, command, ledger=ledger, dataset=opened.known_as, known=opened.identity(used))
+            return whole_table(opened)
+        finally:
+            opened.close()
     if isinstance(table, str | PathLike):
         note_look(table, command, ledger=ledger, encoding=schema.encoding)
+    return table

@@ -130,7 +130,7 @@ def test_a_system_without_a_place_for_open_files_reads_from_a_folder_of_its_own(
 
 POSIX = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}
 UNIX = {"getuid", "geteuid", "getgid", "fork", "killpg", "setsid", "mkfifo", "fchmod", "O_DIRECTORY", "O_NOFOLLOW"}
-GUARDED = {"files.py": "sys.platform", "sources/spool.py": "os.name"}
+GUARDED = {"files.py": "sys.platform", "sources/spool.py": "os.name", "sources/documents.py": "sys.platform"}
 """Files that ask for the system first, and how; Windows has none of the names above."""
 
 

@@ -10,8 +10,9 @@ import pytest
 
 import kagemusha as kg
 from kagemusha.certificate.check import Check, Checks
-from kagemusha.errors import SchemaError, UsageError
+from kagemusha.errors import DataError, SchemaError, UsageError
 from kagemusha.ledger import open_ledger
+from servers import Postgres
 
 SCHEMA = kg.Schema(
     [kg.Category("sex", categories=("f", "m")), kg.Integer("age", lower=0, upper=99, bins=10), kg.Boolean("ill")],
@@ -89,3 +90,30 @@ def test_a_notebook_shows_schemas_and_checks() -> None:
     assert "NOT intact" in Checks([Check("noise", False, "<b>")])._repr_html_()
     assert "<b>noise" not in Checks([Check("<b>noise", False, "x")])._repr_html_()
     assert not Checks().passed
+
+
+def test_a_table_of_a_server_is_looked_at_in_memory_and_its_ledger_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sa = pytest.importorskip("sqlalchemy")
+    people = pd.DataFrame({"age": [i % 80 for i in range(600)], "sex": ["FM"[i % 2] for i in range(600)]})
+    server = Postgres()
+    try:
+        engine = sa.create_engine(server.url.replace("postgresql://", "postgresql+psycopg://"))
+        people.to_sql("stays", engine, index=False)
+        engine.dispose()
+        where, ledger = f"{server.url}#public.stays", tmp_path / "l.db"
+        schema = kg.propose(people).confirm()
+        model = kg.fit("independent", people, 1, schema=schema, simulation=1)
+        found = kg.evaluate(where, model, ledger=ledger)
+        assert found.kway[2].errors.tolist() == kg.evaluate(people, model).kway[2].errors.tolist()
+        (look,) = open_ledger(ledger).releases()
+        assert look.method == "evaluate"
+        assert look.dataset.endswith("#public.stays")
+        with pytest.raises(UsageError, match="has no folder for its ledger"):
+            kg.evaluate(where, model)
+        monkeypatch.setattr("kagemusha.proposal.servers.MOST_WHOLE", 500)
+        with pytest.raises(DataError, match="more than 500 rows"):
+            kg.evaluate(where, model, ledger=ledger)
+    finally:
+        server.remove()

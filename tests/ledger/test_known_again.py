@@ -161,10 +161,14 @@ def test_the_digest_stays_in_the_ledger(people: Path, run: Run) -> None:
     [
         ("people.csv", "."), ("parts/*.csv", "parts"), ("p*/2024/*.csv", "."), ("parts/**/*.csv", "parts"),
         ("duckdb:///parts/p.db", "parts"), ("duckdb:///parts/p.db#main.t", "parts"), ("a name", "."), (None, "."),
+        ("full", "full"), ("parts", "."),
     ],
 )  # fmt: skip
 def test_a_ledger_lies_beside_its_data(people: Path, monkeypatch: pytest.MonkeyPatch, data: str, where: str) -> None:
     monkeypatch.chdir(people)
+    (people / "parts").mkdir()  # of pictures, perhaps
+    (people / "full").mkdir()
+    (people / "full" / "people.csv").write_bytes(lines(ROWS))
     assert default_ledger(data).resolve() == (people / where / "kagemusha-ledger.db").resolve()
 
 
@@ -285,3 +289,41 @@ def test_who_may_not_ask_the_server_must_name_the_table(
     finally:
         served.execute("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC")
         served.execute("DROP OWNED BY narrow; DROP ROLE narrow")
+
+
+RELATED = """
+version = 1
+[tables.persons]
+key = "who"
+[tables.persons.columns.who]
+kind = "surrogate"
+[tables.persons.columns.sex]
+kind = "category"
+categories = ["f", "m"]
+[tables.visits]
+parent = "persons"
+max_rows = 2
+key = "who"
+[tables.visits.columns.who]
+kind = "surrogate"
+[tables.visits.columns.ward]
+kind = "category"
+categories = ["a", "b"]
+"""
+
+
+@pytest.mark.parametrize("where", ["beside the files", "above the folder"])
+def test_a_table_of_several_is_no_fresh_budget(people: Path, run: Run, where: str) -> None:
+    (people / "r.toml").write_text(RELATED)
+    (people / "v.toml").write_text(
+        'version = 1\n[columns.who]\nkind = "drop"\n[columns.ward]\nkind = "category"\ncategories = ["a", "b"]\n'
+    )
+    (people / "both").mkdir()
+    (people / "both" / "persons.csv").write_text("who,sex\n" + "".join(f"p{i},f\n" for i in range(40)))
+    (people / "both" / "visits.csv").write_text("who,ward\n" + "".join(f"p{i},{'ab'[i % 2]}\n" for i in range(40)))
+    above = ("--ledger", people / "kagemusha-ledger.db") if where == "above the folder" else ()
+    run("synth", people / "both", "-s", people / "r.toml", "--out", people / "out", *above)
+    line = ("-s", people / "v.toml", "-m", "independent", "--out", people / "visits")
+    code = UsageError.exit_code if above else CapReached.exit_code
+    refused = run("synth", people / "both" / "visits.csv", *line, code=code)
+    assert ("it may have been released before" if above else "this ledger knows the same table") in refused.stderr

@@ -15,7 +15,9 @@ import pytest
 import kagemusha as kg
 from command import Run
 from kagemusha.certificate.certificate import Certificate, canonical, with_digest
+from kagemusha.certificate.page import render
 from kagemusha.errors import KagemushaError, UsageError
+from kagemusha.files import sha256
 from kagemusha.schema.declared import read_declared
 from kagemusha.schema.related import PARTS
 
@@ -222,6 +224,20 @@ def test_tables_put_in_the_place_of_others_are_noticed(place: Path, tmp_path: Pa
     assert "synthetic-visits.csv" in [c.what for c in kg.verify(folder) if not c.passed]
     (folder / "synthetic-drugs.csv").unlink()
     assert "synthetic-drugs.csv" in [c.what for c in kg.verify(folder) if not c.passed]
+
+
+def test_a_key_that_names_two_rows_is_noticed(place: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "twice"
+    shutil.copytree(place / "doubles", folder)
+    table = folder / "synthetic-patients.csv"
+    table.write_text(table.read_text() + table.read_text().splitlines()[1] + "\n")
+    stated = Certificate.from_json((folder / "certificate.json").read_text(encoding="utf-8"))
+    hashes = {path.name: sha256(path) for path in folder.iterdir() if not path.name.startswith("certificate")}
+    bound = stated.with_outputs(hashes)
+    (folder / "certificate.json").write_text(bound.to_json(), encoding="utf-8")
+    (folder / "certificate.html").write_text(render(bound), encoding="utf-8")
+    (failed,) = (check for check in kg.verify(folder) if not check.passed)
+    assert (failed.what, failed.detail) == ("keys of the tables", "1 rows have the name of another row")
 
 
 def test_the_same_release_by_command_pays_nothing(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,9 @@ CONTRACT = "tests/queries/test_query_contract.py"
 
 OWN_TESTS = {
     "counts": "tests/privacy/test_unit.py",
+    "tables-within": "tests/queries/test_acceptance.py",
+    "mean-within": "tests/queries/test_acceptance.py",
+    "largest-error": "tests/queries/test_acceptance.py",
     "first-moments": "tests/queries/test_moments.py",
     "cross-moments": "tests/queries/test_moments.py",
     "dependence": "tests/queries/test_network_scores.py",
@@ -127,8 +130,8 @@ cut: no answer may move further than its kind says. Each section says how much o
 mutant that states half of it is caught for every kind. A unit of several rows multiplies by their number
 (`PrivacyUnit.sensitivity`, tests/privacy/test_unit.py).
 
-Proofs of whole methods: [kage](kage.md), [annotation](annotation-kage.md), [rows only](gaussian-generation-replace.md).
-Nobody outside the project has reviewed these proofs.
+Proofs of whole methods: [kage](kage.md), [annotation](annotation-kage.md), [rows only](gaussian-generation-replace.md),
+[acceptance](acceptance.md). Nobody outside the project has reviewed these proofs.
 """
 
 

@@ -21,6 +21,7 @@ from kagemusha.arrays import Codes, IntArray
 from kagemusha.neural.mixture import Mixture
 from kagemusha.privacy.budget import Adjacency, PrivacyUnit
 from kagemusha.privacy.query_kinds import UNITS_PER_COUNT
+from kagemusha.queries.acceptance import LargestError, MeanWithin, TablesWithin
 from kagemusha.queries.broken_rules import BrokenRules
 from kagemusha.queries.cell_lengths import CellLengths
 from kagemusha.queries.interactions import GroupedError, Interaction
@@ -35,6 +36,7 @@ from kagemusha.queries.weighted_counts import WeightedCounts
 from kagemusha.queries.weighted_errors import WeightedError
 from kagemusha.release.curator import summed
 from kagemusha.schema import Category, Integer, Schema, of_strays
+from kagemusha.schema.demands import Criterion
 from kagemusha.schema.features import features_of
 from kagemusha.schema.judging import judged_schema
 from kagemusha.schema.unit import Weight
@@ -77,6 +79,8 @@ def tables(pairs: Sequence[tuple[str, ...]]) -> list[np.ndarray]:
     return [RNG.random(DOMAIN.shape(pair)) * 3 for pair in pairs]
 
 
+TABLES = Criterion(0.1, tables=("a", "b", "c"))
+MEAN = Criterion(0.5, mean="a")
 BINARY = [Family("d", ("c",))]
 QUERIES: list[Query[Any]] = [
     Counts(DOMAIN, ("a", "c")),
@@ -100,6 +104,9 @@ QUERIES: list[Query[Any]] = [
     MixtureSizes(VECTORS, "sizes", MIXTURE),
     MixtureMeans(VECTORS, "means", MIXTURE),
     MixtureScatter(VECTORS, "squares", MIXTURE, "full"),
+    TablesWithin(TABLES, PAIRS, [t / t.sum() for t in tables(PAIRS)]),
+    MeanWithin(MEAN, np.arange(6.0), 2.2),
+    LargestError(["one", "two"], PAIRS, [[t / t.sum() for t in tables(PAIRS)] for _ in range(2)]),
     CellLengths(replace(VECTORS, cells=()), DOMAIN, [(), ("c",), ("c", "d")], np.array([0.0, 9.0, 20.0])),
 ]
 

@@ -149,9 +149,9 @@ def test_all_tables_are_of_one_snapshot(
 
     bring = places.bring
 
-    def slowly(engine: Any, table: Any, both: Any = None) -> Any:
-        found = bring(engine, table, both)
-        if table.name == "patients":
+    def slowly(engine: Any, tables: Any) -> Any:
+        found = bring(engine, tables)
+        if tables[0].name == "patients":
             keeper.execute("DELETE FROM hospital.visits WHERE patient_id < 30")
             keeper.execute("INSERT INTO hospital.visits VALUES (777, 'V777', '2020-02-02', 1)")
         return found

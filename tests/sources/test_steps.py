@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, combinations_with_replacement, product
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,9 @@ from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.schema import Category, Integer, Schema, Surrogate
 from kagemusha.schema.related import PARTS, Related, Table
 from kagemusha.sources import steps
+from kagemusha.sources.linked import ReadTable
 from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
 
 Family = tuple[str, tuple[tuple[int, str, int], ...]]
 """A person's letter; the day, the letter and the number of labs of each visit."""
@@ -221,6 +225,18 @@ def test_where_rows_of_a_person_contradict_each_other_the_first_in_the_order_cou
         assert source.source("persons").count([("a",)])[0].counts.tolist() == [0, 2]
 
 
+def test_which_row_is_the_first_is_seen_in_the_scan_that_its_columns_come_from(tmp_path: Path) -> None:
+    """Persons and rows were read in a scan each: in a view without an order, anybody's row said which is the first."""
+    rows = [(person, "xy"[day > 0], day, "u") for person in range(40) for day in (0, 1)]
+    with duckdb.connect(str(tmp_path / "t.db")) as db:
+        db.register("given", pd.DataFrame(rows, columns=["p", "a", "day", "b"]))
+        db.execute("CREATE TABLE kept AS SELECT * FROM given")
+        db.execute("CREATE VIEW visits AS SELECT * FROM kept ORDER BY random()")
+    for _ in range(3):
+        source = open_related(f"duckdb:///{tmp_path}/t.db", split())
+        assert source.source("persons").count([("a",)])[0].counts.tolist() == [40, 0]
+
+
 def test_a_person_of_a_long_table_moves_no_more() -> None:
     others: list[Family] = [("x", ((0, "u", 0), (1, "v", 0)))]
     schema = split()
@@ -232,3 +248,21 @@ def test_a_person_of_a_long_table_moves_no_more() -> None:
                 before, after = (s.count([clique])[0].counts for s in (without[view], source.source(view)))
                 assert (after >= before).all()
                 assert (after - before).sum() <= rows
+
+
+def test_a_person_of_very_many_rows_counts_nothing_rather_than_too_much() -> None:
+    """Of rows whose numbers multiply to just above 2⁶⁴, each once counted as if they were alone."""
+    many, path = (105_893, 10_529, 120_811, 136_949), "abcd"
+    tables = [Table("persons", Schema([Surrogate("p"), Category("x", categories=("u", "v"))]), "p")]
+    read = {"persons": ReadTable([np.zeros(1, np.int8)], ["0"], None, None)}
+    key, parent = "p", tables[0]
+    for name, rows in zip(path, many, strict=True):
+        own = None if name == path[-1] else f"{name} id"
+        columns = [Surrogate(key), *([] if own is None else [Surrogate(own)]), Category("x", categories=("u", "v"))]
+        tables.append(Table(name, Schema(columns), key, parent.name, own))
+        ids = None if own is None else [str(row) for row in range(rows)]
+        read[name] = ReadTable([np.zeros(rows, np.int8)], ["0"] * rows, ids, None)
+        key, parent = own or key, tables[-1]
+    schema = Related(tables)
+    (counted,) = RelatedSource(schema, read).source("d").count([()])
+    assert 0 <= counted.counts <= schema.rows["d"]

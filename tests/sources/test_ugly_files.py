@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,14 @@ def test_no_line_changes_how_another_is_read() -> None:
         assert b"".join(as_utf8([b"x\n" + odd + b"\ny\n"], name)).splitlines()[0] == b"x"
 
 
+def test_a_broken_character_takes_no_mark_along() -> None:
+    """In euc_jis_2004 and gb18030 it took the line feed: the next person's row was part of this one's."""
+    odd = [bytes(one) for size in (1, 2) for one in product(range(0x80, 0x100), *[range(0x30, 0x100)] * (size - 1))]
+    for name, mark in product(KNOWN, (b"\n", b"\r\n", b",", b";", b"\t", b'"')):
+        text = b"".join(as_utf8([b"".join(b"x" + one + mark + b"y" for one in odd)], name))
+        assert text.count(mark + b"y") == len(odd), (name, mark)
+
+
 @pytest.mark.parametrize(
     ("words", "encoding"),
     [
@@ -216,7 +225,7 @@ def test_names_of_persons_are_never_categories(name: str) -> None:
     assert propose(pd.DataFrame({name: [f"p{i % 30}" for i in range(300)], "x": range(300)}))[name].kind == "drop"
 
 
-def test_labels_of_a_study_are_facts_with_a_source(tmp_path: Path) -> None:
+def test_labels_of_a_study_are_drafted_in_their_order(tmp_path: Path) -> None:
     income = [-9.0 if i % 4 == 0 else 100.0 + 7 * i for i in range(200)]
     coded = pd.DataFrame({"answer": [1.0, 2.0, 2.0, np.nan] * 50, "income": income})
     labels = {"answer": {1: "never", 2: "often", 3: "always"}, "income": {-9: "refused"}}
@@ -226,9 +235,17 @@ def test_labels_of_a_study_are_facts_with_a_source(tmp_path: Path) -> None:
     answer = draft["answer"]
     assert isinstance(answer, Category)
     assert answer.categories == ("never", "often", "always")  # nobody answered "always"
-    assert "dictionary" in (answer.confirmed or "")
-    assert "categories" not in answer.derived
+    assert "categories" in answer.derived
     assert draft.axis("income").special == ("refused",)
+
+
+def test_labels_that_pandas_made_of_the_values_are_confirmed_by_nobody(tmp_path: Path) -> None:
+    """One person's answer was a public category, without a word."""
+    answers = pd.Categorical(["flu", "cold"] * 300 + ["CANARY"])
+    pd.DataFrame({"answer": answers, "sex": ["F", "M", "F"] * 200 + ["F"]}).to_stata(tmp_path / "s.dta")
+    draft = propose(tmp_path / "s.dta")
+    assert ("answer", "categories") in [(fact.column, fact.field) for fact in draft.derived_facts()]
+    assert draft["answer"].confirmed is None
 
 
 def test_doubles_are_written_as_they_are_read() -> None:
@@ -285,6 +302,29 @@ def test_a_workbook_that_is_no_workbook_is_refused_in_our_words(tmp_path: Path) 
         archive.writestr("CANARY.xml", "CANARY")
     with pytest.raises(DataError, match="damaged or is not of the format") as caught:
         open_source(tmp_path / "t.xlsx", declared())
+    assert "CANARY" not in str(caught.value)
+
+
+def test_a_cell_under_no_name_changes_nothing(tmp_path: Path) -> None:
+    """It made a column that the schema did not declare: one person's row ended the run."""
+    path = workbook(tmp_path)
+    plain = open_source(path, declared()).records()[0]
+    book = openpyxl.load_workbook(path)
+    book["people"].cell(row=3, column=9, value="a note")
+    book["people"].cell(row=len(PEOPLE) + 7, column=9, value="another")
+    book.save(path)
+    assert all((a == b).all() for a, b in zip(plain, open_source(path, declared()).records()[0], strict=True))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux alone")
+def test_a_cell_in_the_far_corner_of_a_sheet_is_an_error_in_our_words(tmp_path: Path) -> None:
+    """The library asks for half a terabyte and ends its process without an exception."""
+    path = workbook(tmp_path)
+    book = openpyxl.load_workbook(path)
+    book["people"].cell(row=1_048_576, column=16_384, value="CANARY")
+    book.save(path)
+    with pytest.raises(DataError, match="unpacks to more than 4 GB") as caught:
+        open_source(path, declared())
     assert "CANARY" not in str(caught.value)
 
 

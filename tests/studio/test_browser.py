@@ -157,7 +157,9 @@ def test_every_page_is_accessible_light_and_dark_from_phone_to_desk(studio: Stud
     found += look(page, ["/job/" + job.rpartition("/")[2], "/release?r=stays-doubles", *others])
     page.goto(address(page, "/language/ja?back=/"))
     assert page.locator("html").get_attribute("lang") == "ja"
-    found += look(page, ["/", "/plan?t=stays.csv", "/release?r=stays-doubles"])
+    found += look(
+        page, ["/", "/schema?t=stays.csv", "/plan?t=stays.csv", "/release?r=stays-doubles", "/release?r=none"]
+    )
     assert not found, "\n".join(found)
 
 

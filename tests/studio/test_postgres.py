@@ -61,13 +61,18 @@ def test_from_a_table_of_a_server_to_a_verified_release(server: Postgres, tmp_pa
             page.goto(page.url.partition("/table")[0])
             person.actions += 4
             whole_path(person, "stays")
+            person.tick("I may see this table")
+            page.locator("form[data-call=look] button").click()
+            person.at("/job/")
+            person.sees("Not to be handed out", 180)
             browser.close()
     finally:
         studio.end()
     assert person.actions <= MOST_ACTIONS, person.actions
     assert all(check.passed for check in verify(folder / "stays-doubles"))
-    (record,) = open_ledger(folder / "kagemusha-ledger.db", read_only=True).releases()
+    record, look = open_ledger(folder / "kagemusha-ledger.db", read_only=True).releases()
     assert record.closed
+    assert (look.method, look.dataset) == ("evaluate", record.dataset)
     assert not [text for text in person.contents if CANARY in text or PASSWORD in text]
     for path in folder.rglob("*"):
         if path.is_file():

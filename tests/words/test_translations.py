@@ -92,7 +92,7 @@ def test_what_is_heard_is_translated_as_far_as_it_is_known() -> None:
     assert say.heard("names of persons") == "人の氏名"
     assert say.heard("'x.csv': no such table below this folder").startswith("'x.csv':このフォルダの下に")
     assert say.heard("a.toml: column 'age': upper = -1 is not allowed; it must be at least lower, 0") == (
-        "a.toml: 列 'age':upper = -1 は使えません。使えるのは at least lower, 0 です"
+        "a.toml: 列 'age':upper = -1 は使えません。使えるのは 下限 0 以上 です"
     )
     for unknown in ("nobody says this", "where: nobody says this", "", ": ", "x" * 9_000, "{0} {name}"):
         assert say.heard(unknown) == unknown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check
-from kagemusha.certificate.inventory import OUTPUTS, PAGE, SCHEMA, Inventory, of_several
+from kagemusha.certificate.inventory import OUTPUTS, PAGE, SCHEMA, Inventory, is_required_table, of_several
 from kagemusha.certificate.page import fingerprint, made_here, render
 from kagemusha.errors import SchemaError
 from kagemusha.files import StrangeFileError
@@ -42,7 +42,7 @@ def file_checks(inventory: Inventory, certificate: Certificate, digest: str) -> 
 
 
 def _file_check(inventory: Inventory, name: str, expected: str) -> Check:
-    if Path(name).name != name:
+    if Path(name).name != name and not is_required_table(name):
         return Check(name, False, "a certificate may only name files beside it")
     if name not in OUTPUTS and not of_several(name):
         return Check(name, False, "no certificate names a file like this")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,9 +31,20 @@ OF_SEVERAL = re.compile(r"synthetic-[A-Za-z0-9_-]{1,64}\.(csv|parquet)|model-[A-
 """What a release of related tables holds of each of them."""
 
 
+REQUIRED_TABLES = "tables"
+"""The folder of tables that must be right."""
+
+OF_TABLES = re.compile(rf"{REQUIRED_TABLES}/[0-9]{{1,4}}(-[A-Za-z0-9_-]{{1,60}})?\.csv")
+
+
+def is_required_table(name: str) -> bool:
+    """Whether a file is a table that must be right."""
+    return OF_TABLES.fullmatch(name) is not None
+
+
 def of_several(name: str) -> bool:
-    """Whether a file is of a release of related tables."""
-    return OF_SEVERAL.fullmatch(name) is not None
+    """Whether a file is one of those of which a release may hold several."""
+    return OF_SEVERAL.fullmatch(name) is not None or is_required_table(name)
 
 
 def doubles_file(table: str, kind: str = "csv") -> str:
@@ -65,17 +76,15 @@ class Inventory:
         """Look at a folder; links are not followed."""
         files: set[str] = set()
         strange: dict[str, str] = {}
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                kind = odd_kind(entry.stat(follow_symlinks=False).st_mode)
-                if kind:
-                    strange[entry.name] = f"is {kind}; a release holds plain files alone"
-                elif entry.name not in RELEASED and not of_several(entry.name):
-                    strange[entry.name] = "no release holds a file of this name"
-                else:
-                    files.add(entry.name)
-                if len(strange) > MOST_STRANGERS:
-                    break
+        for name, kind in _entries(folder):
+            if kind:
+                strange[name] = f"is {kind}; a release holds plain files alone"
+            elif name not in RELEASED and not of_several(name):
+                strange[name] = "no release holds a file of this name"
+            else:
+                files.add(name)
+            if len(strange) > MOST_STRANGERS:
+                break
         return cls(folder, frozenset(files), dict(sorted(strange.items())))
 
     @cached_property
@@ -93,6 +102,17 @@ class Inventory:
             for block in iter(lambda: file.read(1 << 20), b""):
                 digest.update(block)
         return digest.hexdigest()
+
+
+def _entries(folder: Path, inside: str = "") -> Iterator[tuple[str, str]]:
+    """Every entry and what it is, empty for a plain file; those of the one folder that a release may hold, too."""
+    with os.scandir(folder / inside) as entries:
+        for entry in entries:
+            name = f"{inside}/{entry.name}" if inside else entry.name
+            if name == REQUIRED_TABLES and entry.is_dir(follow_symlinks=False):
+                yield from _entries(folder, name)
+            else:
+                yield name, odd_kind(entry.stat(follow_symlinks=False).st_mode)
 
 
 def read_certificate(path: Path) -> str:

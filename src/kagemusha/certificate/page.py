@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from kagemusha.certificate.acceptance import answers
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.pages import template
 from kagemusha.privacy.accountants import ACCOUNTANTS, RDP, Accounting
@@ -169,6 +170,7 @@ def facts_of(certificate: Certificate, *, digest: str | None = None) -> dict[str
         "kinds": Counter(event.kind for event in certificate.events),
         "asked": sorted({event.query.kind for event in certificate.events if event.query is not None}),
         "proofs": PROOFS,
+        "acceptance": answers(certificate) if "acceptance" in certificate.parameters else [],
         "events": [{"number": i, "event": e, "noise": e.noise_in_words} for i, e in enumerate(certificate.events, 1)],
         "digest": certificate.digest() if digest is None else digest,
     }

@@ -11,6 +11,7 @@ from kagemusha.cli import (
     annotate,
     attack,
     audit,
+    choose,
     compare,
     demo,
     deployment,
@@ -79,6 +80,7 @@ app.command("register")(deployment.register)
 app.command("dossier")(deployment.dossier)
 app.command("estimate")(estimate.estimate)
 app.command("totals")(totals.totals)
+app.command("choose")(choose.choose)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.add_typer(annotate.app, name="annotate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -16,7 +17,8 @@ from kagemusha.privacy.budget import Adjacency
 if TYPE_CHECKING:
     from kagemusha.certificate.certificate import Certificate
     from kagemusha.ledger import Cap
-    from kagemusha.queries.query import Query
+    from kagemusha.queries.query import Choice, Query
+    from kagemusha.release.asking import Answered
     from kagemusha.schema import Schema
     from kagemusha.sources import Source
 
@@ -99,11 +101,37 @@ def ask(
     data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
 ) -> PaidAnswer[Released]:
     """The answer of a question, paid for in the ledger first."""
+    from kagemusha.release.asking import ask as answered
+
+    return _paid(
+        data, source, payment, lambda budget, cap, **how: answered(source, query, budget, declared=declared, **how)
+    )
+
+
+def choose(data: str, source: Source, query: Choice[Any], payment: Payment) -> PaidAnswer[Any]:
+    """The position of a candidate with a high score, paid for in the ledger first; or noisy scores of all of them.
+
+    By the exponential mechanism, whose price knows no number of candidates, where the rule of the cap can hold that; a
+    cap that adds up by Gaussian DP holds Gaussian scores.
+    """
+    from kagemusha.privacy.spend import CapRule
+    from kagemusha.release.asking import ask as answered
+    from kagemusha.release.asking import choose as chosen
+
+    def asked(budget: Any, cap: Cap | None, **how: Any) -> Answered[Any]:
+        gaussian = cap is None or cap.rule in (None, CapRule.GDP)
+        return (answered if gaussian else chosen)(source, query, budget, **how)
+
+    return _paid(data, source, payment, asked)
+
+
+def _paid(
+    data: str, source: Source, payment: Payment, asked: Callable[..., Answered[Released]]
+) -> PaidAnswer[Released]:
     from kagemusha.ledger import Cap, ledger_exists, open_ledger, witnesses_near
     from kagemusha.ledger.protocol import require_named
     from kagemusha.making.order import find_cap, require_cap_fits, settle_cap
     from kagemusha.privacy.budget import Budget, require_promise
-    from kagemusha.release.asking import ask as answered
     from kagemusha.release.curator import require_confirmed
 
     budget = Budget(payment.epsilon, payment.delta, Adjacency.named(payment.adjacency))
@@ -118,9 +146,8 @@ def ask(
     book = open_ledger(where, witnesses=witnesses_near([data]))
     if not settle_cap(book, Cap(name, payment.policy, capped), asked=payment.cap is not None):
         raise UsageError(NO_CAP)
-    found = answered(
-        source, query, budget, declared=declared, ledger=book, dataset=name, policy=payment.policy, key=payment.key
-    )
+    cap = find_cap(book, name, payment.policy)
+    found = asked(budget, cap, ledger=book, dataset=name, policy=payment.policy, key=payment.key)
     return PaidAnswer(found.answer, found.certificate, where, find_cap(book, name, payment.policy))
 
 

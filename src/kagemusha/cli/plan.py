@@ -60,12 +60,15 @@ def plan(
     """
     from kagemusha.certificate.page import in_words
     from kagemusha.files import declares_several
+    from kagemusha.planning.demanded import in_words as in_words_of
+    from kagemusha.planning.demanded import with_demands
     from kagemusha.planning.forecast import closed, forecast
     from kagemusha.planning.reading import reading
     from kagemusha.privacy.budget import Budget
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema import Schema
     from kagemusha.synthesizers.registry import create
+    from kagemusha.synthesizers.required import require_room
     from kagemusha.synthesizers.suited import suited
 
     check_rows(rows)
@@ -93,7 +96,9 @@ def plan(
     if error is not None:
         solved = _solve(synthesizer, complete, budget, error, pairs or [], rows, like, quiet=as_json)
         budget = Budget(solved.epsilon, delta, budget.adjacency, budget.rows)
-    cost = synthesizer.plan(complete.domain, budget)
+    require_room(synthesizer, complete, complete.domain)
+    cost = with_demands(synthesizer.plan(complete.domain, budget), complete)
+    demanded = in_words_of(complete, synthesizer, budget, rows)
     schedule = synthesizer.schedule_for(complete, budget)
     limit = Filter(budget, synthesizer.accounting, schedule=schedule)
     steps = f"{len(schedule)} declared steps" if schedule else f"{limit.total:.4g}"
@@ -115,6 +120,7 @@ def plan(
                 "reading": {**asdict(read), "bytes moved": read.moved(expected.rows)},
                 "rows": expected.rows,
                 "error": expected.error,
+                "demanded": list(demanded),
                 "solved": None if solved is None else asdict(solved),
                 "derived": [str(fact) for fact in declared.derived_facts()],
                 "open": [str(fact) for fact in open_facts],
@@ -135,6 +141,8 @@ def plan(
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {steps})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")
+    for sentence in demanded:
+        say(f"Demanded    {plain(sentence)}")
     for event in schedule:
         if event.drawn_rows:
             say(f"Hidden by   {plain(event.noise_in_words)}; no more rows can ever be drawn")

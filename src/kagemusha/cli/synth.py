@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from kagemusha.certificate.inventory import PICTURES
+from kagemusha.certificate.acceptance import answers
+from kagemusha.certificate.inventory import PICTURES, is_required_table
 from kagemusha.cli.options import (
     AdjacencyOption,
     Delta,
@@ -42,6 +43,7 @@ from kagemusha.progress import Progress
 from kagemusha.synthesizers.registry import names
 from kagemusha.words.catalogue import noted
 
+REQUIRED = noted("a table that must be right: noisy counts with intervals, and the doubles' own")
 QUALITY = noted("what the doubles can be used for, by their expected error (quality.json: the same)")
 
 Method = Annotated[str, typer.Option("--method", "-m", help=f"One of: {', '.join(names())}.")]
@@ -210,6 +212,7 @@ def synth(
                 "files": certificate.outputs,
                 "cap": cap_summary(made.cap),
                 "cells out of place": strays,
+                "acceptance": certificate.parameters.get("acceptance", []),
             }
         )
         return
@@ -222,9 +225,13 @@ def synth(
         say(f"  pictures.png           {words('some of them to look at')}")
     if sign is not None:
         say(f"  signature.json         {words('who vouches for it, for `kagemusha verify --key`')}")
+    for name in filter(is_required_table, certificate.outputs or {}):
+        say(plain(f"  {name:<22} {words(REQUIRED)}"))
     say(f"  schema.toml, model.kage  {words('to read and to draw more doubles (`kagemusha sample`)')}")
     for sentence in strays:
         warn(sentence)
+    for one in answers(certificate) if "acceptance" in certificate.parameters else ():
+        say(f"Accepted?   {plain('{criterion}: {answer} ({found})'.format(**one))}")
     if certificate.package is not None:
         package = certificate.package
         say(plain(words("The method is code of {package}: its reading of the table was not checked.", package=package)))

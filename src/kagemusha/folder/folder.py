@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.certificate.certificate import Certificate
-from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, RELEASED, SCHEMA, SIGNATURE, Inventory, of_several
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, PAGE, SCHEMA, SIGNATURE, Inventory
 from kagemusha.certificate.keys import SigningKey
 from kagemusha.certificate.page import render
 from kagemusha.certificate.signature import sign
 from kagemusha.errors import OutputError, UsageError
 from kagemusha.files import alone, sha256, write_whole
+from kagemusha.folder.required_tables import table_files
 from kagemusha.folder.stream import stream
 from kagemusha.folder.table_file import SAFE, write_tables
 from kagemusha.models.model import Model
@@ -72,9 +73,12 @@ class Place:
             drawn = stream(model, rows, progress=part(progress, 0.0, 0.9))
             write_tables(drawn, fresh / name, safe=safe, marked=model.schema.encoding is not None)
             progress("writing", 0.9)
-            for other, content in (extra or {}).items():
+            tables = table_files(model, safe=safe) if model.schema.demands.required else {}
+            others = {**tables, **(extra or {})}
+            for other, content in others.items():
+                (fresh / other).parent.mkdir(exist_ok=True)
                 (fresh / other).write_bytes(content)
-            return (name, SCHEMA, MODEL, *(extra or {}))
+            return (name, SCHEMA, MODEL, *others)
 
         return self.put(model.certificate, files, signer=signer, before=before)
 
@@ -108,6 +112,7 @@ class Place:
         with self._fresh() as fresh:
             outputs = dict(certificate.outputs or {})
             for name in outputs:
+                (fresh / name).parent.mkdir(exist_ok=True)
                 _same_file(self.folder / name, fresh / name)
             for name, content in extra.items():
                 (fresh / name).write_bytes(content)
@@ -239,10 +244,8 @@ def require_replaceable(folder: Path, *, replace: bool) -> None:
         return
     if not replace:
         raise UsageError(f"{folder} already exists; choose another folder, or replace it with replace=True (--force)")
-    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
-    strangers = sorted(n for n in names - RELEASED if not of_several(n)) or sorted(
-        names if CERTIFICATE not in names else ()
-    )
+    held = Inventory.of(folder) if folder.is_dir() else Inventory(folder, frozenset(), {folder.name: ""})
+    strangers = sorted(held.strange) or sorted(held.files if CERTIFICATE not in held.files else ())
     if strangers:
         raise UsageError(
             f"{folder} holds {strangers[0]!r} and is not a release alone, so it is not replaced; choose another folder"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kagemusha.certificate.beside import released_schema
 from kagemusha.certificate.certificate import Certificate
@@ -108,11 +108,21 @@ def _keys_check(inventory: Inventory, certificate: Certificate, schema: Related)
     safe = SAFE in certificate.assumptions
     try:
         lost = sum(_lost(inventory, schema, table, safe) for table in schema if table.parent is not None)
+        twice = sum(_twice(inventory, table, safe) for table in schema if table.names_rows is not None)
     except KagemushaError as error:
         return Check(what, False, f"cannot be read ({error})")
     except Exception as error:  # a stranger's table can fail in the reader's own ways
         return Check(what, False, f"cannot be read ({type(error).__name__})")
+    if twice:
+        return Check(what, False, f"{twice:,} rows have the name of another row")
     return Check(what, not lost, f"{lost:,} rows name no row above" if lost else "fit: every row below names one above")
+
+
+def _twice(inventory: Inventory, table: Table, safe: bool) -> int:
+    if not table.schema[table.names_rows or ""].in_doubles:
+        return 0
+    names = _column(inventory.folder / _doubles(inventory, table.name)[0], table.names_rows or "", safe)
+    return len(names) - len(names.unique())
 
 
 def _lost(inventory: Inventory, schema: Related, table: Table, safe: bool) -> int:
@@ -126,7 +136,7 @@ def _lost(inventory: Inventory, schema: Related, table: Table, safe: bool) -> in
     return int(pc.sum(pc.invert(pc.is_in(keys, names))).as_py() or 0)
 
 
-def _column(path: Path, name: str, safe: bool) -> object:
+def _column(path: Path, name: str, safe: bool) -> Any:
     import pyarrow as pa
 
     from kagemusha.sources.header import shielded

@@ -14,17 +14,19 @@ from kagemusha.certificate import sentences
 from kagemusha.certificate.beside import released_schema
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.check import Check, all_passed
-from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATURE, TABLES, Inventory
+from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATURE, TABLES, Inventory, is_required_table
 from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.signature import Signed, Standing, Trust, judge
 from kagemusha.certificate.verify import certificate_checks, open_certificate
 from kagemusha.encoding.travels import LINKED, travels
 from kagemusha.errors import DataError, SignatureError, VerifyError
+from kagemusha.folder.required_tables import tables_check
 from kagemusha.folder.table_file import table_check
 from kagemusha.forensics.drawn import drawn_check
 from kagemusha.forensics.noise_shows import LEAST_CHANCE, any_shape, chi_squared
 from kagemusha.forensics.paid import bell_shaped, paid_check
 from kagemusha.forensics.related import related_checks
+from kagemusha.models.accepted import acceptance_check
 from kagemusha.models.model import Model, load_model
 from kagemusha.privacy.events import GenerationEvent
 from kagemusha.schema.declared import Declared
@@ -147,10 +149,13 @@ def model_checks(inventory: Inventory, certificate: Certificate) -> list[Check]:
         return [Check(MODEL, False, str(error))]
     checks = [_inner_check(model, certificate), _schema_check(model, certificate), paid_check(model, certificate)]
     checks += [_noise_check(model, certificate), _delta_check(model, certificate)]
+    checks += [found] if (found := acceptance_check(model, certificate)) is not None else []
+    safe, tables = sentences.SAFE in certificate.assumptions, filter(is_required_table, inventory.files)
+    checks += [found] if (found := tables_check(inventory.folder, [*tables], model, safe=safe)) is not None else []
     for name in (name for name in TABLES if name in inventory.files):
         checks.append(table_check(inventory.folder / name, model.schema))
         if checks[-1].passed:
-            checks.append(drawn_check(inventory.folder / name, model, safe=sentences.SAFE in certificate.assumptions))
+            checks.append(drawn_check(inventory.folder / name, model, safe=safe))
     return checks
 
 

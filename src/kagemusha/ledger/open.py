@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from kagemusha.errors import LedgerError, UsageError
-from kagemusha.files import address_shown, database_file, is_postgres, scheme_of
+from kagemusha.files import address_shown, database_file, holds_tables, is_postgres, scheme_of
 from kagemusha.ledger.book import Book
 from kagemusha.ledger.protocol import Ledger
 from kagemusha.ledger.sqlite import SQLiteLedger
@@ -19,7 +19,7 @@ NAME = "kagemusha-ledger.db"
 
 
 def default_ledger(data: str | PathLike[str] | None) -> Path:
-    """The ledger of a data set: in the folder of its (database) file, or before the first wildcard of a pattern.
+    """The ledger of a data set: in the folder of its files or its database, or before the first wildcard of a pattern.
 
     A server has no folder, so there the ledger must be named. What is no file at all is a name that somebody gave, and
     means the ledger of this folder, as if no data set were named.
@@ -35,7 +35,11 @@ def default_ledger(data: str | PathLike[str] | None) -> Path:
             f"{address_shown(str(data))}: a table of a server has no folder for its ledger, so say where that lies, "
             f"each time the same: --ledger {where} (or once for all: export KAGEMUSHA_LEDGER={where})"
         )
-    return _of_file(Path(data).resolve()) if Path(data).exists() else _of_pattern(str(data))
+    if not Path(data).exists():
+        return _of_pattern(str(data))
+    place = Path(data).resolve()
+    # related tables: each of their files by itself has the same ledger, so that it meets the same cap
+    return _of_place(place, (place if holds_tables(place) else place.parent) / NAME)
 
 
 def witnesses_near(places: Iterable[object], witness: Path | None = None) -> list[Path]:
@@ -48,15 +52,16 @@ def witnesses_near(places: Iterable[object], witness: Path | None = None) -> lis
     return [*([] if witness is None else [witness]), *seen]
 
 
-def _of_file(file: Path) -> Path:
-    """The ledger of a file; refused where one above it has released the file as part of a pattern, but none beside."""
-    here = file.parent / NAME
-    above = [] if here.exists() else [folder / NAME for folder in file.parent.parents if (folder / NAME).is_file()]
+def _of_place(place: Path, here: Path) -> Path:
+    """The ledger of a file or a folder; refused where one above it, but none here, has released it or what it is in."""
+    above = [] if here.exists() else [folder / NAME for folder in here.parent.parents if (folder / NAME).is_file()]
     for other in above:
         with suppress(LedgerError), closing(open_ledger(other, read_only=True)) as book:
-            patterns = {record.dataset for record in book.releases() if glob.has_magic(record.dataset)}
-            if any(file in map(_resolved, glob.iglob(one, recursive=True)) for one in patterns):
-                raise UsageError(_which(file, str(other), here))
+            known = {record.dataset for record in book.releases()}
+            patterns = filter(glob.has_magic, known)
+            around = {str(one) for one in (place, *place.parents)}
+            if around & known or any(place in map(_resolved, glob.iglob(one, recursive=True)) for one in patterns):
+                raise UsageError(_which(place, str(other), here))
     return here
 
 

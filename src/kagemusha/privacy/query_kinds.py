@@ -33,6 +33,9 @@ DIAGONAL, BESIDE = 5, 7
 """Weights of a scatter matrix's entries: (7/5)² ≤ 2, so entries beside the diagonal get about half its variance for
 nothing."""
 
+ACCEPTANCE_UNITS = 2**20
+"""A share of 1, or the way from a column's least value to its largest, for criteria of acceptance."""
+
 MOST_AXES = 8
 """Columns of one table; more could not be counted, and what they can move takes for ever to work out."""
 
@@ -101,12 +104,8 @@ def impossible(kind: str, facts: Mapping[str, QueryFact], schema: Schema | None)
 # how far one record moves an answer
 
 
-def _cells(_: Facts) -> RecordSensitivity:
-    """A record is in one cell of a marginal; exchanged, it leaves one and enters another."""
-    return COUNTS
-
-
 COUNTS = RecordSensitivity(Sensitivity(1, 1, 1), Sensitivity(2, 2, 1))
+"""A record is in one cell of a marginal; exchanged, it leaves one and enters another."""
 
 
 def _interaction(facts: Facts) -> RecordSensitivity:
@@ -181,6 +180,17 @@ def _strays(facts: Facts) -> RecordSensitivity:
     return RecordSensitivity(Sensitivity(entries, entries, 1), Sensitivity(entries, entries, 1))
 
 
+def _excess(scale: int, stays: int) -> Rule:
+    """A distance less what was demanded of so many records; `stays` is 0 where an exchange leaves their number."""
+
+    def moves(facts: Facts) -> RecordSensitivity:
+        (within,) = _whole([facts["within"]], low=0)
+        both = (scale * (ACCEPTANCE_UNITS + within), scale * (ACCEPTANCE_UNITS + stays * within))
+        return RecordSensitivity(*(Sensitivity(d, d * d, d) for d in both))
+
+    return moves
+
+
 def _unpriced(_: Facts) -> RecordSensitivity:
     """The event itself says how far a person moves it."""
     raise ValueError("no answer of its own")
@@ -225,19 +235,14 @@ def _of_strays(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     return "" if same else "not as many columns as the schema has in which a cell can be out of place"
 
 
-def _first(facts: Mapping[str, QueryFact], schema: Schema) -> str:
-    same = facts == first_moment_facts(features_of(schema))
-    return "" if same else "not the sums of this schema's features"
+def _demanded(facts: Mapping[str, QueryFact], schema: Schema) -> str:
+    within = isinstance(found := facts["within"], int) and 0 <= found <= ACCEPTANCE_UNITS
+    return "" if within and schema.demands.accept else "no criterion of this schema"
 
 
-def _cross(facts: Mapping[str, QueryFact], schema: Schema) -> str:
-    same = facts == cross_moment_facts(features_of(schema))
-    return "" if same else "not the products of this schema's features"
-
-
-def _generated(facts: Mapping[str, QueryFact], schema: Schema) -> str:
-    same = facts == generation_facts(features_of(schema))
-    return "" if same else "not the features of this schema"
+def _of_features(facts_of: Callable[[Any], Mapping[str, QueryFact]], what: str) -> Check:
+    """The facts must be those of this schema's features."""
+    return lambda facts, schema: "" if facts == facts_of(features_of(schema)) else f"not the {what} of the schema"
 
 
 def _score(added: int, exchanged: int, *, counted: bool = True) -> QueryKind:
@@ -256,8 +261,8 @@ def _sum(norm: int, exchanged: int) -> QueryKind:
 _MOMENTS = ("added", "exchanged", "entries")
 
 KINDS: Mapping[str, QueryKind] = {
-    "counts": QueryKind(("columns",), _cells, counted=True, kept=True),
-    "values": QueryKind(("columns",), _cells, frozenset({"threshold"}), counted=True),
+    "counts": QueryKind(("columns",), lambda _: COUNTS, counted=True, kept=True),
+    "values": QueryKind(("columns",), lambda _: COUNTS, frozenset({"threshold"}), counted=True),
     "weighted-counts": QueryKind(("columns", "weight", "most"), _weighted_counts, fits=_weights, counted=True),
     "broken-rules": QueryKind(("rules",), _broken_rules, fits=_rules, counted=True),
     "strays": QueryKind(("entries",), _strays, fits=_of_strays, counted=True),
@@ -269,8 +274,11 @@ KINDS: Mapping[str, QueryKind] = {
     "mutual-information": _score(UNITS_PER_COUNT + LOGARITHM_ROUNDING, 2 * UNITS_PER_COUNT + LOGARITHM_ROUNDING),
     "determined-child": _score(2, 2),
     "cell-lengths": _score(LENGTH_STEPS + 1, 2 * (LENGTH_STEPS + 1), counted=False),
-    "first-moments": QueryKind(_MOMENTS, _sums, fits=_first, counted=True),
-    "cross-moments": QueryKind(_MOMENTS, _sums, fits=_cross, counted=True),
+    "tables-within": QueryKind(("within",), _excess(2, 0), fits=_demanded, counted=True),
+    "mean-within": QueryKind(("within",), _excess(1, 1), fits=_demanded, counted=True),
+    "largest-error": _score(2 * ACCEPTANCE_UNITS, 2 * ACCEPTANCE_UNITS),
+    "first-moments": QueryKind(_MOMENTS, _sums, fits=_of_features(first_moment_facts, "sums"), counted=True),
+    "cross-moments": QueryKind(_MOMENTS, _sums, fits=_of_features(cross_moment_facts, "products"), counted=True),
     "norm-counts": _sum(1, 2),
     "class-sums": QueryKind(("weight", "entries"), _class_sums),
     "scatter": _sum(DIAGONAL**2 * LENGTH_STEPS**4, 2),
@@ -279,7 +287,11 @@ KINDS: Mapping[str, QueryKind] = {
     "mixture-scatter": _sum(DIAGONAL**2 * LENGTH_STEPS**4, 4),
     "gradients": QueryKind(("lattice",), _unpriced, frozenset({"sampled-gaussian"})),
     "generated-rows": QueryKind(
-        ("width", "apart", "box", "boundaries"), _unpriced, frozenset({"generation"}), fits=_generated, counted=True
+        ("width", "apart", "box", "boundaries"),
+        _unpriced,
+        frozenset({"generation"}),
+        fits=_of_features(generation_facts, "features"),
+        counted=True,
     ),
 }
 """By the names that stand on certificates."""

@@ -102,15 +102,16 @@ def _cells(schema: Schema, read: Mapping[str, Any]) -> Iterator[tuple[str, Cells
         reader.close()
 
 
-LABELLED = "the value labels in the file's own dictionary"
-
-
 def _as_labelled(column: Column, labels: Sequence[str]) -> Column:
-    """A category whose values the file's dictionary lists has those: a fact of the study, found in no record."""
+    """A category whose values the file's dictionary lists has those, in its order, to be confirmed like any draft.
+
+    Whoever planned the study wrote the dictionary, or a program made it of the values it met (pandas does): the file
+    does not say which, and a label may be one person's answer.
+    """
     if len(set(labels)) < max(2, len(labels)) or column.as_labels is None:
         return column
-    marks = tuple(mark for mark in column.derived if mark == "missing")
-    return Category(column.name, categories=tuple(labels), missing=column.may_lack, derived=marks, confirmed=LABELLED)
+    marks = ("categories", *(mark for mark in column.derived if mark == "missing"))
+    return Category(column.name, categories=tuple(labels), missing=column.may_lack, derived=marks)
 
 
 def _guessed(path: Path) -> str | None:

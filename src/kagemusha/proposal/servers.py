@@ -1,4 +1,4 @@
-"""The first rows of a table in a database, column by column, as drafts look at them."""
+"""Rows of a table in a database as they are, column by column: the first ones for drafts, all of them for looks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,21 @@ def sql_columns(table: SqlTable, rows: int) -> Iterator[Any]:
         raise DataError(f"{table.name}: the table has no rows")
     for values, kind in zip(plain_columns(found, table.stored), table.stored, strict=True):
         yield None if kind in ("nested", "other", "binary") else _array(values, kind)
+
+
+MOST_WHOLE = 5_000_000
+"""Rows of a table that is read into memory."""
+
+
+def whole_table(table: SqlTable) -> Any:
+    """All rows of a table as they are, in memory: for looks whose answers stay inside."""
+    import pyarrow as pa
+
+    arrays = list(sql_columns(table, MOST_WHOLE + 1))
+    rows = max((len(array) for array in arrays if array is not None), default=0)
+    if rows > MOST_WHOLE:
+        raise DataError(f"{table.name}: has more than {MOST_WHOLE:,} rows; export a part of it and look at that")
+    return pa.table({name: pa.nulls(rows) if a is None else a for name, a in zip(table.names, arrays, strict=True)})
 
 
 def _array(values: Sequence[Plain], stored: Stored) -> Any:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kagemusha.errors import UsageError
-from kagemusha.files import database_file, is_postgres, scheme_of
+from kagemusha.files import TABLE_FILES, database_file, is_postgres, scheme_of
 from kagemusha.schema.related import NAME
 from kagemusha.sources.lake import in_database, schemas_in
 from kagemusha.sources.open import located
 from kagemusha.sources.postgres import PostgresTable
-from kagemusha.sources.several import SUFFIXES
 
 Links = Sequence[tuple[str, str, str, str]]
 """(table, column, table above, its column)."""
@@ -67,7 +66,7 @@ def _schemas(url: str) -> set[str]:
 def _files(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
-        suffix = next((suffix for suffix in SUFFIXES if file.name.endswith(suffix)), None)
+        suffix = next((suffix for suffix in TABLE_FILES if file.name.endswith(suffix)), None)
         if suffix is not None and file.is_file():
             found.setdefault(file.name.removesuffix(suffix), file)
     return found

@@ -14,6 +14,7 @@ from typing import Any
 from kagemusha.errors import DataError
 from kagemusha.files import read_regular
 from kagemusha.folder.loading import load_release
+from kagemusha.folder.required_tables import published_tables
 from kagemusha.models.model import Model
 from kagemusha.pages import template
 from kagemusha.progress import Progress, silent
@@ -150,6 +151,10 @@ def page(
     names = model.domain.names[:MOST_DRAWN]
     keys = zip(VERDICTS, grades(say), strict=True)
     rendered: str = template("quality", "quality.html").render(
+        required=[
+            (one.file_name(i), " × ".join(one.clique), math.ceil(one.reach))
+            for i, one in enumerate(published_tables(model) if model.schema.demands.required else (), 1)
+        ],
         _=say,
         language=language,
         dataset=model.certificate.dataset,

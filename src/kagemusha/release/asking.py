@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sentences import weighted
@@ -17,7 +18,7 @@ from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget, require_promise
 from kagemusha.privacy.filter import Filter
 from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
-from kagemusha.queries.query import Query
+from kagemusha.queries.query import Choice, Query
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.release import Release
 from kagemusha.schema import Schema
@@ -38,9 +39,33 @@ class Answered(Generic[Released]):
     certificate: Certificate
 
 
-def ask(
+def ask(source: Source, query: Query[Released], budget: Budget, **how: Any) -> Answered[Released]:
+    """The noisy answer of one query at the whole of a budget, which the ledger has before anything is counted.
+
+    Exact integer Gaussian noise, or discrete Laplace noise where δ is 0; `how` is as in `settled`.
+    """
+    pure = budget.delta == 0
+
+    def answer(curator: Curator) -> Released:
+        return curator.answer([query], curator.remaining, mechanism="laplace" if pure else "gaussian")[0]
+
+    return settled(source, query.what, answer, budget, **how)
+
+
+def choose(source: Source, query: Choice[Any], budget: Budget, **how: Any) -> Answered[int]:
+    """The position of a candidate with a high score, by the exponential mechanism at the whole of ε; δ is not used."""
+
+    def chosen(curator: Curator) -> int:
+        return curator.choose(query, curator.remaining)
+
+    words = f"{query.what}: {', '.join(' '.join(option) for option in query.options)}"
+    return settled(source, words, chosen, replace(budget, delta=0.0), **how)
+
+
+def settled(
     source: Source,
-    query: Query[Released],
+    question: str,
+    read: Callable[[Curator], Released],
     budget: Budget,
     *,
     declared: Schema | None = None,
@@ -50,21 +75,21 @@ def ask(
     key: str = "",
     simulation: SimulatedNoise | None = None,
 ) -> Answered[Released]:
-    """The noisy answer of one query at the whole of a budget, which the ledger has before anything is counted.
+    """A question of its own to the table: paid for, answered by `read`, certified.
 
-    Exact integer Gaussian noise, or discrete Laplace noise where δ is 0. The same question asked again (same data set,
-    schema, budget and `key`) returns the stored answer and costs nothing. `declared` is the schema behind a source that
-    shows a part of the table. `simulation` is noise for experiments, and protects nobody.
+    The same question asked again (same data set, schema, budget and `key`) returns the stored answer and costs nothing.
+    `declared` is the schema behind a source that shows a part of the table. `simulation` is noise for experiments, and
+    protects nobody.
     """
     require_confirmed(source.schema)
     schema = declared or source.schema
     if not budget.is_finite:
         raise UsageError("epsilon must be finite for a question with noise")
     budget = replace(budget, rows=schema.unit.max_rows)
-    pure = budget.delta == 0
-    accounting = Accounting.PURE if pure else Accounting.GDP  # fits under the cap of every other release
+    # Gaussian DP fits under the cap of every other release
+    accounting = Accounting.PURE if budget.delta == 0 else Accounting.GDP
     require_readable(source)
-    asked = {"schema": schema.digest(), "question": query.what}
+    asked = {"schema": schema.digest(), "question": question}
     spent = budget
     if simulation is not None:
         spent = replace(budget, epsilon=math.inf)
@@ -86,14 +111,12 @@ def ask(
     book = opened(ledger)
     noise: Noise = simulation or ExactNoise()
     with Release(request, Filter(budget, accounting), book, noise) as release:
-        curator = Curator(source, release)
-        mechanism = "laplace" if pure else "gaussian"
-        (answer,) = curator.answer([query], curator.remaining, mechanism=mechanism)
+        answer = read(Curator(source, release))
     certificate = Certificate(
         promised=budget,
         accounting=accounting,
         method=METHOD,
-        parameters={"question": query.what},
+        parameters={"question": question},
         events=release.events,
         simulated=release.simulated,
         adaptive=False,

@@ -130,7 +130,7 @@ class Curator:
         observer: Observer = NOBODY,
         share: Share = WHOLE,
     ) -> None:
-        self._source, self._release, self._share = source, release, share
+        self._source, self._release, self._share, self.required = source, release, share, share.required
         self._kept = KeptTables[IntArray](keep)
         self._observer = observer
         self.total = (release.remaining if release.events else release.filter.total) - share.kept_back

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from kagemusha.files import holds_pictures
+from kagemusha.files import holds_pictures, scheme_of
 from kagemusha.ledger import Identity, ReleaseRequest, default_ledger, ledger_exists, open_ledger, witnesses_near
 from kagemusha.privacy.accountants import Accounting
 from kagemusha.privacy.budget import Budget
@@ -60,4 +60,5 @@ def note_look(
 
 
 def _identity(table: str | PathLike[str], encoding: str | None) -> Identity | None:
-    return None if holds_pictures(table) else identity_of(open_files(table, encoding))
+    no_files = scheme_of(table) is not None or holds_pictures(table)
+    return None if no_files else identity_of(open_files(table, encoding))

@@ -15,10 +15,11 @@ from kagemusha.columns.column import shown
 from kagemusha.columns.registry import column_from_fields, column_to_fields, did_you_mean, jsonable
 from kagemusha.encodings import known_encoding
 from kagemusha.errors import OutputError, SchemaError, UndeclaredDomain
-from kagemusha.files import StrangeFileError, read_regular, write_whole
+from kagemusha.files import write_whole
 from kagemusha.pages import card
 from kagemusha.schema import derivations, toml
 from kagemusha.schema.constraints import Constraint
+from kagemusha.schema.demands import NOTHING, Demands
 from kagemusha.schema.domain import Domain
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.formulas import Formula
@@ -41,6 +42,7 @@ class Schema:
     """How many people of a population a record stands for, if it is a survey."""
     encoding: str | None = None
     frame: str | None = None
+    demands: Demands = NOTHING
     rows: ClassVar[Mapping[str, int]] = MappingProxyType({"": 1})  # as how many a record counts, by table
 
     def __init__(
@@ -52,15 +54,14 @@ class Schema:
         weight: Weight | str | None = None,
         encoding: str | None = None,
         frame: str | None = None,
+        demands: Demands = NOTHING,
     ) -> None:
-        object.__setattr__(self, "columns", tuple(columns))
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "target", target)
-        object.__setattr__(self, "encoding", None if encoding is None else known_encoding(encoding))
-        object.__setattr__(self, "frame", None if frame is None else toml.known_frame(frame))
         rules = tuple(Constraint(rule) if isinstance(rule, str) else rule for rule in constraints)
-        object.__setattr__(self, "constraints", rules)
-        object.__setattr__(self, "weight", Weight(weight) if isinstance(weight, str) else weight)
+        own = {"columns": tuple(columns), "unit": unit, "target": target, "demands": demands, "constraints": rules}
+        own["encoding"] = None if encoding is None else known_encoding(encoding)
+        own["frame"] = None if frame is None else toml.known_frame(frame)
+        own["weight"] = Weight(weight) if isinstance(weight, str) else weight
+        vars(self).update(own)  # frozen for everybody else
         if not self.columns:
             raise SchemaError("the schema names no column; declare at least one")
         if len(self._by_name) != len(self.columns):
@@ -79,6 +80,8 @@ class Schema:
             raise SchemaError(f"target: column {shown(target)} {what}{did_you_mean(target, modelled)}")
         if self.weight is not None:
             self.weight.check(self._by_name, {column.name for column in self.modelled})
+        if demands is not NOTHING:
+            demands.check({column.name: column for column in self.modelled})
 
     def _repr_html_(self) -> str:
         return card(f"{len(self)} columns", {c.name: f"{c.kind}. {c.described()}" for c in self.columns})
@@ -233,12 +236,13 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """A form for JSON that `from_json` reads back."""
-        columns = [{"name": c.name, **column_to_fields(c)} for c in self.columns]
+        fields = ({"name": c.name, **column_to_fields(c)} for c in self.columns)
         unit = {"unit": self.unit.to_fields()} if self.unit else {}
         rules = {"constraints": [rule.to_fields() for rule in self.constraints]} if self.constraints else {}
         weight = {} if self.weight is None else {"weight": self.weight.to_fields()}
-        shown_columns = [{k: jsonable(v) for k, v in c.items()} for c in columns]
-        return {"version": VERSION, **self._heads, **unit, **weight, **rules, "columns": shown_columns}
+        shown_columns = [{k: jsonable(v) for k, v in c.items()} for c in fields]
+        heads = {"version": VERSION, **self._heads, **({} if self.demands is NOTHING else self.demands.to_fields())}
+        return {**heads, **unit, **weight, **rules, "columns": shown_columns}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
@@ -253,7 +257,9 @@ class Schema:
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: Iterable[Column], rules: Iterable[Constraint]) -> Schema:
         unit, weight = Unit.from_fields(document.get("unit", {})), Weight.from_fields(document.get("weight"))
-        return cls(columns, unit, rules, target_of(document), weight, document.get("encoding"), document.get("frame"))
+        heads = (document.get("encoding"), document.get("frame"))
+        demands = Demands.of(document) if {*toml.DEMANDS} & {*document} else NOTHING
+        return cls(columns, unit, rules, target_of(document), weight, *heads, demands)
 
     def digest(self) -> str:
         """SHA-256 of what is declared; comments and layout of the file do not matter."""
@@ -274,22 +280,16 @@ class Schema:
     def dumps(self) -> str:
         """The text of a schema file, with comments for the person who edits it."""
         columns = [(c.name, column_to_fields(c)) for c in self.columns]
-        rules = [r.to_fields() for r in self.constraints]
-        weight = {} if self.weight is None else self.weight.to_fields()
-        return toml.write(columns, VERSION, self.unit.to_fields(), rules, self._heads, weight)
+        said = self.to_json()
+        demands = {entry: said[entry] for entry in toml.DEMANDS if entry in said}
+        parts = (said.get("unit", {}), said.get("constraints", []), self._heads, said.get("weight", {}), demands)
+        return toml.write(columns, VERSION, *parts)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema file; every error names the file."""
         try:
-            text = read_regular(Path(path), follow=True).decode("utf-8-sig")
-        except (OSError, StrangeFileError) as error:
-            why = error.strerror if isinstance(error, OSError) else f"it {error}"
-            raise SchemaError(f"{path}: the schema file cannot be read: {why}") from None
-        except ValueError:
-            raise SchemaError(f"{path}: the schema file cannot be read: it is not UTF-8 text") from None
-        try:
-            return cls.loads(text, folder=Path(path).absolute().parent)
+            return cls.loads(toml.text_of(Path(path)), folder=Path(path).absolute().parent)
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
 

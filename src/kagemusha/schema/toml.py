@@ -16,9 +16,11 @@ from typing import Any
 from kagemusha.columns.column import shown
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
+from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.schema.constraints import Constraint, read_list
 
 VERSION = 1
+DEMANDS = ("require", "accept")
 
 
 def constraints_of(tables: Any, folder: Path | None = None) -> list[Constraint]:
@@ -69,7 +71,18 @@ def digest_of(document: Mapping[str, Any]) -> str:
 
 def check_entries(document: Mapping[str, Any]) -> None:
     """A `SchemaError` for an entry that the schema of one table does not have."""
-    known = ("version", "target", "encoding", "frame", "unit", "weight", "columns", "constraint", "deployment")
+    known = (
+        "version",
+        "target",
+        "encoding",
+        "frame",
+        "unit",
+        "weight",
+        "columns",
+        "constraint",
+        *DEMANDS,
+        "deployment",
+    )
     if "tables" in document:
         raise SchemaError(
             "this schema declares several tables: synth, sample and verify take it, and so do kg.fit_related and "
@@ -127,6 +140,19 @@ _LONG_KEY = re.compile(rf"(?:^|[{{,\[])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART})
 """A key of more than forty parts: the parser takes time with the square of their number."""
 
 
+def text_of(path: Path) -> str:
+    """The text of a schema file; a `SchemaError` says why it cannot be read."""
+    try:
+        return read_regular(path, follow=True).decode("utf-8-sig")
+    except OSError as error:
+        why = error.strerror
+    except StrangeFileError as error:
+        why = f"it {error}"
+    except ValueError:
+        why = "it is not UTF-8 text"
+    raise SchemaError(f"the schema file cannot be read: {why}")
+
+
 def read(text: str) -> dict[str, Any]:
     """Parse TOML; a syntax error becomes a `SchemaError` with its line."""
     if long := _LONG_KEY.search(text):
@@ -146,6 +172,11 @@ WEIGHT_COMMENT = (
     "# a survey: how many people of the population a record stands for; `missing`: what one without a weight counts for"
 )
 
+DEMANDS_COMMENT = {
+    "require": "# tables that must be right: measured directly, published with intervals, kept by the doubles",
+    "accept": "# tested on the real table for a share of the budget; the answer stands on the certificate",
+}
+
 RULES_COMMENT = "# what holds for every row; doubles always obey. A guess is not in force until the mark is removed"
 
 
@@ -156,6 +187,7 @@ def write(
     rules: Sequence[Mapping[str, Any]] = (),
     heads: Mapping[str, str] = MappingProxyType({}),
     weight: Mapping[str, Any] | None = None,
+    demands: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
@@ -164,7 +196,10 @@ def write(
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:
         lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
-    return "\n".join(lines + _columns(columns, "") + _rules(rules, "")) + "\n"
+    lines += [*_columns(columns, ""), *_entries("constraint", rules, RULES_COMMENT)]
+    for name, listed in (demands or {}).items():
+        lines += _entries(name, listed, DEMANDS_COMMENT[name])
+    return "\n".join(lines) + "\n"
 
 
 def write_table(
@@ -179,7 +214,7 @@ def write_table(
     lines = (f"{field} = {_value(value)}{marks.get(field, '')}" for field, value in fields.items())
     head = ["", f"[tables.{_key(name)}]", *lines]
     inside = f"tables.{_key(name)}."
-    return "\n".join([*head, *_columns(columns, inside), *_rules(rules, inside)]) + "\n"
+    return "\n".join([*head, *_columns(columns, inside), *_entries(f"{inside}constraint", rules, RULES_COMMENT)]) + "\n"
 
 
 def _columns(columns: Iterable[tuple[str, Mapping[str, Any]]], inside: str) -> list[str]:
@@ -193,11 +228,11 @@ def _columns(columns: Iterable[tuple[str, Mapping[str, Any]]], inside: str) -> l
     return lines
 
 
-def _rules(rules: Sequence[Mapping[str, Any]], inside: str) -> list[str]:
+def _entries(name: str, listed: Sequence[Mapping[str, Any]], comment: str) -> list[str]:
     lines = []
-    for at, rule in enumerate(rules):
-        lines += ["", *([RULES_COMMENT] if at == 0 else []), f"[[{inside}constraint]]"]
-        lines += [f"{field} = {_value(value)}" for field, value in rule.items()]
+    for at, fields in enumerate(listed):
+        lines += ["", *([comment] if at == 0 else []), f"[[{name}]]"]
+        lines += [f"{field} = {_value(value)}" for field, value in fields.items()]
     return lines
 
 

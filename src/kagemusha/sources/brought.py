@@ -6,7 +6,7 @@ everywhere (see `columns.pushed`). All of it comes from one scan, so that keys a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,40 +18,47 @@ from kagemusha.columns.parse import TextReader
 from kagemusha.columns.pushed import plain_of, pushed
 from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names
-from kagemusha.schema import Column, Drop, Modelled
+from kagemusha.schema import Drop, Modelled
 from kagemusha.schema.related import Table
 from kagemusha.sources.linked import ReadTable, joined_parts, places_of
-from kagemusha.sources.sqltable import Row, SqlTable
+from kagemusha.sources.sqltable import SqlTable
 
 
-def bring(engine: SqlTable, table: Table, both: Mapping[str, Column] | None = None) -> ReadTable:
-    """All rows of a table; where two are in one, `both` holds the columns of either."""
-    others = [Drop(name) for name in both or () if name not in table.schema.names]
-    check_names(engine.names, table.schema.with_columns(*others), engine.name or table.name)
-    return _Scan(engine, table).read()
+def bring(engine: SqlTable, tables: Sequence[Table]) -> list[ReadTable]:
+    """All rows of an engine's table, as each of the tables that are in it sees them."""
+    for table in tables:
+        declared = table.schema.with_columns(*others_in(table, tables))
+        check_names(engine.names, declared, engine.name or table.name)
+    fields: list[str] = []
+    seen = [_Seen(engine, table, fields) for table in tables]
+    chosen = ", ".join(f"{field} AS f{at}" for at, field in enumerate(fields))
+    reader = TextReader()
+    try:
+        batches = engine.batches(f"SELECT {chosen} FROM {engine.scan}")
+        filled = (list(zip(*batch, strict=True)) for batch in batches if batch)
+        parts = [[one.part(columns, reader) for one in seen] for columns in filled]
+        return [joined_parts(of_one) for of_one in zip(*parts, strict=True)] or [
+            one.part([()] * len(fields), reader) for one in seen
+        ]
+    finally:
+        reader.close()
 
 
-class _Scan:
-    """One query over a table, and what becomes of its rows."""
+def others_in(table: Table, tables: Sequence[Table]) -> list[Drop]:
+    """Columns of the other tables that are in the same one."""
+    own = table.schema.names
+    return [Drop(name) for other in tables for name in other.schema.names if name not in own]
 
-    def __init__(self, engine: SqlTable, table: Table) -> None:
-        self._engine, self._table = engine, table
+
+class _Seen:
+    """What is asked for a table, as fields of one query, and what becomes of the rows."""
+
+    def __init__(self, engine: SqlTable, table: Table, fields: list[str]) -> None:
+        self._engine, self._table, self._fields = engine, table, fields
         self._places = {name: at for at, name in enumerate(engine.names)}
-        self._fields: list[str] = []
         self._coded = [(column, *self._code(column)) for column in table.modelled]
         plain = (table.key, *(name for name in (table.id, table.order) if name is not None))
         self._plain = {name: (self._add(self._raw(name)), self._stored(name)) for name in plain}
-
-    def read(self) -> ReadTable:
-        """Batch by batch."""
-        fields = ", ".join(f"{field} AS f{at}" for at, field in enumerate(self._fields))
-        reader = TextReader()
-        try:
-            query = f"SELECT {fields} FROM {self._engine.scan}"
-            parts = [self._part(batch, reader) for batch in self._engine.batches(query)]
-            return joined_parts(parts or [self._part([], reader)])
-        finally:
-            reader.close()
 
     def _code(self, column: Modelled) -> tuple[int, int | None]:
         """Where the code stands, and where the value does if the engine is not sure of it."""
@@ -72,8 +79,9 @@ class _Scan:
         self._fields.append(field)
         return len(self._fields) - 1
 
-    def _part(self, batch: Sequence[Row], reader: TextReader) -> ReadTable:
-        table, columns = self._table, list(zip(*batch, strict=True)) or [()] * len(self._fields)
+    def part(self, columns: Sequence[Sequence[Any]], reader: TextReader) -> ReadTable:
+        """Some rows, field by field."""
+        table = self._table
         plain = {name: [plain_of(value, stored) for value in columns[at]] for name, (at, stored) in self._plain.items()}
         order = None
         if table.order is not None:

@@ -1,12 +1,18 @@
 """Tables in files of other programs: spreadsheets (Excel, OpenDocument), Stata, SPSS and SAS.
 
 Each cell becomes a text by itself alone, as a CSV would hold it: whole in memory, for none of these formats can be read
-column by column. A value that the file's own dictionary gives a label is that label. The dictionary is a fact of the
-study, not of its participants.
+column by column. A value that the file's own dictionary gives a label is that label.
+
+A process of its own reads the file, within bounded memory: one cell in the far corner of a sheet makes the library ask
+for half a terabyte, and then it ends its process rather than say so.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +27,9 @@ from kagemusha.sources.header import connect, distinct, shielded
 from kagemusha.sources.rawfile import RawFile
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+
+MEMORY = 4 << 30
+"""Bytes that reading any file may take; a larger one 64 times its size besides."""
 
 KEEP_MISSING = (".dta", ".sav", ".zsav", ".sas7bdat")
 """Formats in which "refused" and "not asked" are different; they stay values of their own."""
@@ -51,27 +60,69 @@ def open_document(path: Path, stamp: tuple[int, int]) -> DocumentFile:
     """Read a file of another program."""
     import pyarrow as pa
 
-    read = _sheet if path.suffix.lower() in SHEETS else _study
-    names, columns, labels = shielded(path, lambda: read(path))
+    need("python_calamine", "files") if path.suffix.lower() in SHEETS else need("pyreadstat", "files")
+    paths = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-m", __spec__.name, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # what a library says of a damaged file may quote it
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": paths, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        check=False,
+    )
+    if done.returncode:
+        raise DataError(
+            f"{path}: the file is damaged or is not of the format its name says, or it unpacks to more than "
+            f"{_memory(path) >> 30} GB; save it as CSV or Parquet"
+        )
+    table = pa.ipc.open_stream(done.stdout).read_all()
+    names, labels = json.loads(table.schema.metadata[b"about"])
     if not names:
         raise DataError(f"{path}: the file has no columns")
-    table = pa.table({f"c{at}": column for at, column in enumerate(columns)})
-    stored: tuple[Stored, ...] = tuple("text" for _ in columns)
+    stored: tuple[Stored, ...] = tuple("text" for _ in names)
+    labels = {name: tuple(found) for name, found in labels.items()}
     return DocumentFile(path, "csv", distinct(names), stored, ",", stamp, table=table, labels=labels)
+
+
+def _memory(path: Path) -> int:
+    """Bytes that reading a file may take."""
+    return MEMORY + 64 * path.stat().st_size
+
+
+def hand_over(path: Path) -> None:
+    """Read a file of another program and write what it holds to the output stream, in Arrow's form."""
+    import pyarrow as pa
+
+    if sys.platform == "linux":  # other systems bound no process by its memory
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_memory(path), _memory(path)))
+    read = _sheet if path.suffix.lower() in SHEETS else _study
+    names, columns, labels = read(path)
+    about = json.dumps([list(names), dict(labels)]).encode()
+    table = pa.table({f"c{at}": column for at, column in enumerate(columns)})
+    with pa.ipc.new_stream(sys.stdout.buffer, table.schema.with_metadata({"about": about})) as stream:
+        stream.write_table(table)
 
 
 Found = tuple[Sequence[str], list[Any], Mapping[str, tuple[str, ...]]]
 
 
 def _sheet(path: Path) -> Found:
-    """The sheet of a workbook that is its table; the first row that holds anything names the columns."""
+    """The sheet of a workbook that is its table; the first row that holds anything names the columns.
+
+    What stands under no name belongs to no column: a stray cell of one row gives no other row another column.
+    """
     book = need("python_calamine", "files").CalamineWorkbook.from_path(str(path))
     used = _tabular(book)
     if used is None:
         return (), [], {}
-    rows = [row for row in book.get_sheet_by_name(used).to_python() if any(cell != "" for cell in row)]
-    header = [cell_text(cell) or "" for cell in rows[0]]
-    return header, [_texts([row[at] for row in rows[1:]]) for at in range(len(header))], {}
+    rows = iter(book.get_sheet_by_name(used).to_python())
+    header = next(row for row in rows if any(cell != "" for cell in row))
+    named = [(at, text) for at, cell in enumerate(header) if (text := cell_text(cell))]
+    cells = ([row[at] for at, _ in named] for row in rows)
+    kept = [row for row in cells if any(cell != "" for cell in row)]
+    return [text for _, text in named], [_texts([row[at] for row in kept]) for at in range(len(named))], {}
 
 
 def sheets(path: Path) -> tuple[str | None, list[str]]:
@@ -135,3 +186,7 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else label_text(plain(value))
+
+
+if __name__ == "__main__":
+    hand_over(Path(sys.argv[1]))

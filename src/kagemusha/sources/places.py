@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,18 +14,15 @@ from kagemusha.columns.values import Plain
 from kagemusha.encoding import Encoder
 from kagemusha.encoding.frames import column_values, library_of, open_frame
 from kagemusha.identity import Identity
-from kagemusha.schema import Column, Drop, Schema
+from kagemusha.schema import Schema
 from kagemusha.schema.related import Table
-from kagemusha.sources.brought import bring
+from kagemusha.sources.brought import bring, others_in
 from kagemusha.sources.file import CHUNK
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import arrow_batches, shielded
 from kagemusha.sources.lake import DuckTable, RawTable, identity_of, open_files
 from kagemusha.sources.linked import ReadTable, joined_parts, places_of
 from kagemusha.sources.sqltable import SqlTable
-
-Both = Mapping[str, Column]
-"""Where two tables are in one: the columns of either."""
 
 
 class Place(ABC):
@@ -37,8 +34,8 @@ class Place(ABC):
     """Which engine its rows have left; nothing for frames and files."""
 
     @abstractmethod
-    def read(self, table: Table, both: Both | None = None) -> ReadTable:
-        """All rows."""
+    def read(self, *tables: Table) -> list[ReadTable]:
+        """All rows, in one scan, as each of the tables sees them; together they declare all columns."""
 
     @abstractmethod
     def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
@@ -60,9 +57,9 @@ class FramePlace(Place):
         self._frame = frame
         self.native = library_of(frame)
 
-    def read(self, table: Table, both: Both | None = None) -> ReadTable:
+    def read(self, *tables: Table) -> list[ReadTable]:
         """All rows."""
-        return read_frame(open_frame(self._frame), table, both)
+        return read_frame(open_frame(self._frame), tables)
 
     def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
         """The plain values of some columns."""
@@ -76,9 +73,10 @@ class FilePlace(Place):
     def __init__(self, files: Sequence[RawTable | DuckTable]) -> None:
         self._files = list(files)
 
-    def read(self, table: Table, both: Both | None = None) -> ReadTable:
+    def read(self, *tables: Table) -> list[ReadTable]:
         """All rows, file by file."""
-        return joined_parts([read_frame(open_frame(_loaded(file)), table, both) for file in self._files])
+        parts = [read_frame(open_frame(_loaded(file)), tables) for file in self._files]
+        return [joined_parts(of_one) for of_one in zip(*parts, strict=True)]
 
     def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
         """The plain values of some columns, file after file."""
@@ -96,9 +94,9 @@ class EnginePlace(Place):
     def __init__(self, table: SqlTable, name: str) -> None:
         self._table, self._name, self.engine = table, name, table.dialect.name
 
-    def read(self, table: Table, both: Both | None = None) -> ReadTable:
-        """All rows, in one scan."""
-        return bring(self._table, table, both)
+    def read(self, *tables: Table) -> list[ReadTable]:
+        """All rows."""
+        return bring(self._table, tables)
 
     def values(self, names: Sequence[str]) -> dict[str, list[Plain]]:
         """The plain values of some columns, in one scan."""
@@ -132,10 +130,12 @@ def place_of(found: Any, table: str, encoding: str | None = None) -> Place:
     return FramePlace(found)
 
 
-def read_frame(frame: Any, table: Table, both: Both | None = None) -> ReadTable:
-    """Codes, keys and the order of a frame's rows."""
-    others = [Drop(name) for name in both or () if name not in table.schema.names]
-    schema: Schema = table.schema.with_columns(*others)
+def read_frame(frame: Any, tables: Sequence[Table]) -> list[ReadTable]:
+    """Codes, keys and the order of a frame's rows, for each of the tables that are in it."""
+    return [_read_frame(frame, table, table.schema.with_columns(*others_in(table, tables))) for table in tables]
+
+
+def _read_frame(frame: Any, table: Table, schema: Schema) -> ReadTable:
     key = unit_values(frame, table.key)
     own = None if table.id is None else unit_values(frame, table.id)
     columns = Encoder(schema).encode_columns(frame)

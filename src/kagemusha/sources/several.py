@@ -12,7 +12,7 @@ import numpy as np
 
 from kagemusha.arrays import FloatArray
 from kagemusha.errors import DataError, UsageError
-from kagemusha.files import scheme_of
+from kagemusha.files import TABLE_FILES, scheme_of
 from kagemusha.identity import Identity
 from kagemusha.schema.declared import ROWS
 from kagemusha.schema.related import Related, Table
@@ -23,8 +23,6 @@ from kagemusha.sources.open import located
 from kagemusha.sources.places import Place, place_of
 from kagemusha.sources.sqltable import SqlTable
 from kagemusha.sources.steps import RelatedSource
-
-SUFFIXES = (".csv", ".parquet", ".csv.gz", ".tsv")
 
 
 def open_related(
@@ -43,12 +41,11 @@ def open_related(
     read: dict[str, ReadTable] = {}
     for table in own:
         opened = found[table.name]
-        if related.root.first_of == table.name:
-            both = {c.name: c for t in (related.root, table) for c in t.schema}
-            read[table.name] = opened.read(table, both)
-            read[related.root.name] = _first(opened.read(related.root, both), read[table.name].order)
-        else:
-            read[table.name] = opened.read(table)
+        # in one scan: another one may have another order, and somebody else's row would then say which is the first
+        here = [table, related.root] if related.root.first_of == table.name else [table]
+        read |= zip((one.name for one in here), opened.read(*here), strict=True)
+        if len(here) > 1:
+            read[related.root.name] = _first(read[related.root.name], read[table.name].order)
     source = RelatedSource(related, read, name=_name(where, found, own[0]), known=_identity(found))
     source.native = next(iter(found.values())).native
     source.engine = next((name for opened in found.values() if (name := opened.engine)), "")
@@ -104,7 +101,7 @@ def _places(where: Any, tables: Sequence[Table], place: str | None, timeout: flo
 
 
 def _files(folder: Path, table: Table) -> Place:
-    files = [folder / f"{table.name}{suffix}" for suffix in SUFFIXES]
+    files = [folder / f"{table.name}{suffix}" for suffix in TABLE_FILES]
     there = [file for file in files if file.is_file()]
     if len(there) != 1:
         what = "no file" if not there else "more than one file"

@@ -21,7 +21,7 @@ from kagemusha.errors import UsageError
 from kagemusha.identity import Identity
 from kagemusha.marginals import Marginal
 from kagemusha.schema import Clique, Schema
-from kagemusha.schema.related import PARTS, Related, Table
+from kagemusha.schema.related import MOST_PARTS, PARTS, Related, Table
 from kagemusha.schema.views import NEXT, View, view_of
 from kagemusha.sources.codes import CodesSource
 from kagemusha.sources.linked import Linked, ReadTable, coded, link, starts_of
@@ -201,7 +201,8 @@ class RelatedSource:
         rows, step = linked.parent, table
         while step.parent is not None:
             n = self.numbers[step.name][rows]
-            above, below = above * np.minimum(n, step.counts_as), below * n
+            # whose path holds more rows than parts counts nothing; the product must not leave 64 bits before that
+            above, below = above * np.minimum(n, step.counts_as), np.minimum(below * n, MOST_PARTS + 1)
             step = self.schema[step.parent]
             rows = self.linked[step.name].parent[rows]
         return above // below

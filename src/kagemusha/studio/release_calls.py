@@ -78,10 +78,9 @@ class ReleaseCalls:
         if made is None:
             raise UsageError(call.say("the studio did not make this release, so it does not know its table"))
         wanted = Wanted.from_json(made.fields)
-        if wanted.place is not None:
-            raise UsageError(call.say("looks beside the table are for files; export the table of the database first"))
         doubles = next(folder / name for name in TABLES if (folder / name).is_file())
-        common = {"where": wanted.where, "ledger": wanted.ledger, "schema": str(folder / SCHEMA)}
+        where = wanted.where if wanted.place is None else f"{wanted.where}#{wanted.place}"
+        common = {"where": where, "ledger": wanted.ledger, "schema": str(folder / SCHEMA)}
         fields: dict[str, dict[str, Any]] = {
             "evaluate": {**common, "table": str(doubles)},
             "compare": {**common, "methods": ["kage", "aim", "mst"], "epsilons": [wanted.epsilon]},

@@ -64,6 +64,10 @@ class Adaptive(Synthesizer):
         """Cells of the largest junction tree allowed, at eight bytes per cell; fewer if the columns are many."""
         return int(self.max_megabytes * 1e6 / 8 * min(1.0, WIDE / max(1, len(domain))))
 
+    def field_cells(self, domain: Domain) -> int:
+        """The largest junction tree allowed."""
+        return self.max_cells(domain)
+
     @property
     def power(self) -> int:
         """A measurement is weighed by 1/σ to this power in the fit: 2 is least squares of Gaussian noise."""
@@ -125,7 +129,7 @@ class Adaptive(Synthesizer):
         """What rounds may measure, what is measured before the first one, and the field that follows from it."""
         candidates = self.candidates(curator.domain)
         progress("measuring columns", 0.0)
-        measured = self.start(curator, mechanism)
+        measured = [*curator.required, *self.start(curator, mechanism)]
         return candidates, measured, self.refit(curator, measured, None)
 
     def refit(self, curator: Curator, measured: Sequence[NoisyMarginal], before: MarkovField | None) -> MarkovField:

@@ -15,7 +15,7 @@ from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import travels
-from kagemusha.errors import ModelTooLarge, UndeclaredDomain, UsageError
+from kagemusha.errors import UsageError
 from kagemusha.ledger.open import opened as ledger_of
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.models.model import Model
@@ -27,25 +27,18 @@ from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.query import Strays
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
-from kagemusha.release.discovery import (
-    MOST_CATEGORIES,
-    Finder,
-    close_schema,
-    delta_share,
-    largest_domain,
-    require_discoverable,
-    require_readable_open,
-)
+from kagemusha.release.discovery import Finder, close_schema, require_readable_open
 from kagemusha.release.release import Release
+from kagemusha.release.share import Share
 from kagemusha.rules.contradictions import require_consistent
 from kagemusha.rules.zeroed import with_zeros
 from kagemusha.schema import Fact, Schema, of_strays, stray_columns
 from kagemusha.sources import OpenTable, Source, open_any
+from kagemusha.synthesizers import acceptance, required
+from kagemusha.synthesizers.discovering import discovery_of, most_categories
 from kagemusha.synthesizers.protocol import Synthesizer
 from kagemusha.synthesizers.registry import package_of
 from kagemusha.version import __version__
-
-FEWEST_CATEGORIES = 8
 
 STRAYS = 0.01
 """Share of the budget for the number of cells that are out of place, by column."""
@@ -98,21 +91,31 @@ class Planned:
                 finder = Finder(opened, release)
                 closed = close_schema(finder, self.discovery["discover"], self.most)
                 strays = self._strays(closed, release)
-                curator, source = finder.curator(closed)
+                _, source = finder.curator(closed)
             else:
                 strays = self._strays(opened.schema, release)
-                curator, source = Curator(opened, release), opened
+                source = opened
+            curator = Curator(source, release)
             if self.derived:
                 facts = ", ".join(map(str, self.derived))
                 curator.unprotected(f"the schema rests on facts taken from the data: {facts}")
-            fitted = synthesizer.build(curator, progress=progress)
+            mechanism = "laplace" if ACCOUNTANTS[accounting].pure else "gaussian"
+            tables = required.measured(curator, mechanism) if source.schema.demands.required else []
+            demands = source.schema.demands
+            kept_back = demands.tested * curator.total if demands.accept else 0.0
+            given = Curator(source, release, share=Share(kept_back=kept_back, required=tuple(tables)))
+            fitted = synthesizer.build(given, progress=progress)
+            own = [m for m in fitted.measurements if not any(m is table for table in tables)]
+            generator = with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator
+            generator = required.kept(generator, tables, own) if tables else generator
+            answers = acceptance.tested(curator, generator, mechanism) if source.schema.demands.accept else {}
         # a guess may rest on rows, and no release may
         released = source.schema.with_constraints(*(rule for rule in source.schema.constraints if not rule.guess))
         certificate = Certificate(
             promised=self.budget,
             accounting=accounting,
             method=synthesizer.name,
-            parameters={**synthesizer.parameters(), **self.discovery, **strays},
+            parameters={**synthesizer.parameters(), **self.discovery, **strays, **answers},
             events=release.events,
             simulated=release.simulated,
             adaptive=synthesizer.adaptive,
@@ -132,10 +135,10 @@ class Planned:
             line = travels(source.schema, records=reads_records(certificate), discovered=bool(self.discovery))
             certificate = replace(certificate, assumptions=(*certificate.assumptions, line))
         return Model(
-            generator=with_zeros(fitted.generator, source.schema) if source.schema.constraints else fitted.generator,
+            generator=generator,
             schema=released,
             certificate=certificate,
-            measurements=tuple(fitted.measurements),
+            measurements=(*tables, *own),
             trace=tuple(fitted.trace),
             interactions=tuple(fitted.interactions),
             scores=fitted.scores,
@@ -186,14 +189,18 @@ def plan(
     if synthesizer.private and not budget.is_finite:
         raise UsageError(f"epsilon must be finite for method {synthesizer.name!r}")
     derived = require_confirmed(declared, allowed=allow_derived or not synthesizer.private)
-    discovery = _discovery(declared, discover, budget, synthesizer.accounting)
+    discovery: dict[str, Any] = {}
+    if discover is not None or declared.open_facts():
+        discovery = discovery_of(declared, discover, budget, synthesizer.accounting)
     schedule: Sequence[Event] = ()
     most = 0
     if isinstance(opened, OpenTable):
-        most = _most_categories(declared, synthesizer, budget)
+        most = most_categories(declared, synthesizer, budget)
     else:
         if declared.constraints:
             require_consistent(declared)  # rules that nobody can obey are refused before anything is read
+        if declared.demands.required:
+            required.require_room(synthesizer, declared, opened.domain)
         synthesizer.plan(opened.domain, budget)  # what the domain cannot carry is refused before anything is reserved
         schedule = synthesizer.schedule_for(declared, budget)
     details = {"schema": declared.digest(), "parameters": repr(synthesizer.parameters()), **discovery}
@@ -251,42 +258,3 @@ def fit(
     planned = plan(synthesizer, table, budget, named=ledger is not None, **how)
     planned.require_readable()
     return planned.carry_out(ledger_of(ledger), hold=hold, progress=progress)
-
-
-def _discovery(schema: Schema, share: float | None, budget: Budget, accounting: Accounting) -> dict[str, Any]:
-    """What discovery will do, for the certificate; refuses what was not asked for or cannot be done."""
-    facts = [str(fact) for fact in schema.open_facts()]
-    if share is not None and not 0 < share < 1:
-        raise UsageError(
-            f"discover (--discover) must be greater than 0 and less than 1 (a share of the budget), got {share}"
-        )
-    if not facts:
-        if share is not None:
-            raise UsageError(
-                f"discover (--discover) {share:g} has nothing to find: the schema leaves no categories or bounds open"
-            )
-        return {}
-    if share is None:
-        shown = ", ".join(facts[:5]) + (", …" if len(facts) > 5 else "")
-        raise UndeclaredDomain(
-            f"{len(facts)} facts of the schema are open ({shown}). Either declare them from public knowledge, or give "
-            "private discovery a share of the budget to find them: discover=0.05 (--discover 0.05)"
-        )
-    require_discoverable(schema, share, accounting, finite=budget.is_finite)
-    return {"discover": share, "delta_share": delta_share(schema), "discovered": facts}
-
-
-def _most_categories(schema: Schema, synthesizer: Synthesizer, budget: Budget) -> int:
-    """How many categories of a column discovery may find: so few that the method can carry whatever comes of it.
-
-    What it cannot carry even then is refused here, before anything is reserved.
-    """
-    most = MOST_CATEGORIES
-    while True:
-        try:
-            synthesizer.plan(largest_domain(schema, most), budget)
-            return most
-        except ModelTooLarge:
-            if most <= FEWEST_CATEGORIES:
-                raise
-            most //= 2

@@ -37,13 +37,18 @@ class Independent(Synthesizer):
         cliques = [(name,) for name in domain]
         marginals = curator.measure(cliques, curator.total / len(cliques))
         progress("fitting", 0.6)
-        fitted = estimate(domain, measurements_of(marginals), total=curator.public_rows(), max_cells=COLUMN_CELLS)
+        known = [*marginals, *curator.required]
+        fitted = estimate(domain, measurements_of(known), total=curator.public_rows(), max_cells=COLUMN_CELLS)
         progress("done", 1.0)
         return Fitted(MarkovGenerator(fitted.model), marginals)
 
     def counted(self, domain: Domain) -> Sequence[Sequence[Clique]]:
         """Columns alone."""
         return [[(name,) for name in domain.names]]
+
+    def field_cells(self, domain: Domain) -> int:
+        """As the columns have."""
+        return COLUMN_CELLS
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Equal shares, one cell per code."""

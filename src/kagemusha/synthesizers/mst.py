@@ -11,7 +11,7 @@ import numpy as np
 from kagemusha.errors import UsageError
 from kagemusha.generators.generator import Round
 from kagemusha.generators.markov import MarkovGenerator, measurements_of
-from kagemusha.graphical import estimate
+from kagemusha.graphical import estimate, tree_cells
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.queries.scores import L1Error
@@ -44,6 +44,10 @@ class MST(Synthesizer):
         """Cells of the largest junction tree allowed, at eight bytes per cell."""
         return int(self.max_megabytes * 1e6 / 8)
 
+    def field_cells(self, domain: Domain) -> int:
+        """The largest junction tree allowed."""
+        return self.max_cells
+
     def build(self, curator: Curator, *, progress: Progress = silent) -> Fitted:
         """Measure columns, grow the tree, measure its pairs."""
         domain, rows = curator.domain, curator.public_rows()
@@ -51,7 +55,8 @@ class MST(Synthesizer):
         columns: list[Clique] = [(name,) for name in domain]
         third = curator.total / 3 if self._open(domain) else curator.total
         progress("measuring columns", 0.0)
-        measured = curator.measure(columns, third / len(columns))
+        kept = [m.clique for m in curator.required]
+        measured = [*curator.required, *curator.measure(columns, third / len(columns))]
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
 
         tree: list[Clique] = []
@@ -59,7 +64,7 @@ class MST(Synthesizer):
         candidates = self._open(domain)
         # columns alone: what the model expects of a pair stays the same however far the tree has grown
         expected = dict(zip(candidates, model.project_many(candidates), strict=True))
-        while edges := self._joining(domain, candidates, tree):
+        while edges := self._joining(domain, candidates, [*kept, *tree]):
             ones = np.ones(len(edges))
             score = L1Error(edges, [expected[e] for e in edges], weights=ones, penalties=0 * ones)
             tree.append(edges[curator.choose(score, third / (len(domain) - 1))])
@@ -69,6 +74,8 @@ class MST(Synthesizer):
         pairs = curator.measure(tree, curator.remaining / len(tree)) if tree else []
         progress("fitting", 0.8)
         measured += pairs
+        if kept and not tree:  # tables that must be right join everything: the rest is for the columns
+            measured += curator.measure(columns, curator.remaining / len(columns))
         model = estimate(domain, measurements_of(measured), total=rows, max_cells=self.max_cells).model
         trace = [Round(m.clique, m.sigma, 1.0, cells=model.tree.cells) for m in pairs]
         moved = moved_since(candidates, [expected[c] for c in candidates], model.project_many(candidates))
@@ -93,10 +100,10 @@ class MST(Synthesizer):
         return [p for p in countable(domain, list(combinations(domain.names, 2))) if domain.cells(p) <= room]
 
     def _joining(self, domain: Domain, candidates: list[Clique], tree: list[Clique]) -> list[Clique]:
-        """Candidates that join two parts of the forest and still fit the model."""
+        """Candidates that join two parts of the forest and still fit the model; tables that must be right join, too."""
         part = {name: i for i, name in enumerate(domain)}
-        for a, b in tree:
-            old, new = part[b], part[a]
-            part = {name: new if p == old else p for name, p in part.items()}
-        room = self.max_cells - sum(domain.sizes) - sum(map(domain.cells, tree))
+        for first, *others in tree:
+            old, new = {part[other] for other in others}, part[first]
+            part = {name: new if p in old else p for name, p in part.items()}
+        room = self.max_cells - tree_cells(domain, [*((name,) for name in domain), *tree])
         return [p for p in candidates if part[p[0]] != part[p[1]] and domain.cells(p) <= room]

@@ -114,6 +114,13 @@ class Synthesizer(ABC):
             return self
         return replace(self, target=schema.target)  # type: ignore[type-var]  # whoever has the option is a dataclass
 
+    def field_cells(self, domain: Domain) -> int:
+        """Cells of the largest Markov field that `build` may fit to tables that must be right (`Curator.required`).
+
+        0 for methods that can keep no such table.
+        """
+        return 0
+
     def remarks(self, domain: Domain, budget: Budget) -> Sequence[str]:
         """What a certificate should say beside the usual assumptions; nothing for most methods."""
         return ()

@@ -28,7 +28,9 @@ class Suited:
 
 
 def suited(schema: Schema) -> Suited:
-    """`nigao` for pictures and for tables of many numbers, `kage` for all others."""
+    """`nigao` for pictures and for tables of many numbers, unless tables must be right; `kage` for all others."""
+    if schema.demands.required:
+        return Suited(DEFAULT, "the schema requires tables that must be right, and this method keeps them")
     shape = image_shape(schema) if not schema.open_facts() else None
     if shape is not None and len(schema.modelled) >= MANY_NUMBERS:
         return Suited("nigao", f"the columns are the pixels of pictures, {shape[0]} × {shape[1]}")

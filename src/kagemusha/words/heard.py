@@ -14,6 +14,9 @@ from functools import cache
 from importlib.resources import files
 
 PLACE = re.compile(r"\{(\w+)\}")
+SAID = "said"
+"""A place in which another sentence stands."""
+
 LONGEST = 1_500
 """Longer texts are not looked at."""
 
@@ -24,7 +27,9 @@ def heard(text: str, language: str) -> str:
         return text
     for pattern, translated in _sentences(language):
         if (found := pattern.fullmatch(text)) is not None:
-            return translated.format(**found.groupdict())
+            return translated.format(
+                **{k: heard(v, language) if k == SAID else v for k, v in found.groupdict().items()}
+            )
     before, colon, after = text.partition(": ")
     said = heard(after, language) if colon else after
     return text if said == after else f"{before}: {said}"

@@ -8,7 +8,7 @@ of the noise in what the base was fitted to; squares add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -114,9 +114,12 @@ def look_at_pairs(
     """
     tables, total = known.tables, known.columns.total
     levels = {}
+    fixed = {name for required in curator.required for name in required.clique}
     for name, first in ordered_codes(curator.schema, known.domain).items():
         # no pair has less noise in a row than one with a column of two codes
         group = merge(tables[name], 2 * ROW * typical, first, tree=known.columns.trees.get(name, ()), most=most)
+        if name in fixed:  # a table that must be right is kept code by code
+            group = np.arange(len(group))
         # merged for want of room, codes of an ordered column need not be neighbours any more
         in_order = first > 0 and bool((np.diff(group[:first]) >= 0).all())
         levels[name] = Levels.of(group, tables[name], int(group[first - 1]) + 1 if in_order else 0)
@@ -137,7 +140,7 @@ def look_at_pairs(
         best_level(levels[a], levels[b], *x, sigma=typical, unit=curator.unit)
         for (a, b), x in zip(pairs, seen, strict=True)
     ]
-    known, queries = _resolved(known, pairs, chosen, np.hypot(signal, floor), levels, typical)
+    known, queries = _resolved(known, pairs, chosen, np.hypot(signal, floor), levels, typical, fixed)
     worth = np.array([min(query.shape) > 1 for query in queries])
     tables = {name: sums(table, known.groups[name]) for name, table in tables.items()}
     products = [np.outer(tables[a], tables[b]) / total for a, b in pairs]
@@ -173,16 +176,20 @@ def _resolved(
     left_out: FloatArray,
     levels: Mapping[str, Levels],
     typical: float,
+    fixed: Collection[str],
 ) -> tuple[Measurements, list[Interaction]]:
-    """The model's groups, as fine as the finest pair worth measuring needs, and a query for each pair."""
-    finest = {name: len(levels[name]) - 1 for name in known.domain}
+    """The model's groups, as fine as the finest pair worth measuring needs, and a query for each pair.
+
+    Those of `fixed` columns stay the finest.
+    """
+    finest = {name: 0 if name in fixed else len(levels[name]) - 1 for name in known.domain}
     for pair, level, error in zip(pairs, chosen, left_out.tolist(), strict=True):
         if np.hypot(level.rest, level.noise) < error:
             for name, place in zip(pair, level.places, strict=True):
                 finest[name] = min(finest[name], place)
     groups = {name: levels[name].groups[place] for name, place in finest.items()}
     ordered = {name: levels[name].ordered[place] for name, place in finest.items()}
-    known = Measurements(known.domain, known.columns, groups, ordered)
+    known = Measurements(known.domain, known.columns, groups, ordered, kept=known.kept)
     queries = []
     for pair, level in zip(pairs, chosen, strict=True):
         places = {name: max(place, finest[name]) for name, place in zip(pair, level.places, strict=True)}

@@ -80,6 +80,10 @@ class Kage(Synthesizer):
             run.look_at_pairs(pairs, shares)
         return run
 
+    def field_cells(self, domain: Domain) -> int:
+        """The largest junction tree allowed."""
+        return self.max_cells
+
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Sizes and time from the declared domain alone."""
         pairs = self._pairs(domain)

@@ -32,6 +32,8 @@ class Measurements:
     interactions: Sequence[NoisyInteraction] = ()
     outside: Sequence[NoisyInteraction] = ()
     """Measured, but the model has no room for them."""
+    kept: Sequence[Clique] = ()
+    """Tables that must be right: the model always has room for them."""
 
     @classmethod
     def of_columns(cls, domain: Domain, columns: NoisyColumns) -> Measurements:
@@ -154,7 +156,7 @@ def grown(
     A spanning forest first, then in rounds what the model gets most wrong, in a tree that grows to its limit. `start`
     is what an earlier fit to the same columns and the first interactions found.
     """
-    everything = GrowingTree(known.coarse, max_cells)
+    everything = GrowingTree(known.coarse, max_cells, known.kept)
     if all(everything.add(m.query.clique) for m in known.interactions):
         return known, known.fit(max_cells=max_cells, start=start, steps=steps)
     waiting = list(known.interactions)
@@ -194,7 +196,7 @@ def _taken(
     spanning: bool,
 ) -> set[int]:
     """The most valuable ones that fit: a forest if `spanning`, else two per column; they may set others right."""
-    tree = GrowingTree(known.coarse, limit, [m.query.clique for m in inside])
+    tree = GrowingTree(known.coarse, limit, [*known.kept, *(m.query.clique for m in inside)])
     part = {name: i for i, name in enumerate(known.domain)}
     times = dict.fromkeys(known.domain, 0)
     added = set()

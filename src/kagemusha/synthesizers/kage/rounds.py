@@ -7,8 +7,9 @@ waiting with a part of the budget until a model says what it does not know.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from kagemusha.synthesizers.kage.constants import (
 )
 from kagemusha.synthesizers.kage.interaction_fit import InteractionFit
 from kagemusha.synthesizers.kage.measurements import Measurements, grown
+from kagemusha.synthesizers.kage.required import columns_in, interactions_of
 from kagemusha.synthesizers.protocol import Fitted
 
 ALL_COLUMNS = -1
@@ -81,6 +83,12 @@ class Run:
     first: float = 0.0
     """What columns had cost before."""
 
+    @cached_property
+    def given(self) -> Sequence[NoisyInteraction]:
+        """What tables that must be right say of pairs; paid for before."""
+        required = self.curator.required
+        return interactions_of(self.curator.domain, required) if required else ()
+
     @property
     def limits(self) -> list[int]:
         """Cells that the model may have, smallest first."""
@@ -94,11 +102,13 @@ class Run:
     def measure_columns(self, cost: float) -> None:
         """Every column, for the first time or once more."""
         self.marginals += measure_columns(self.curator, cost)
-        columns = columns_of(self.curator, self.marginals)
+        given = columns_in(self.curator.required) if self.curator.required else ()
+        columns = columns_of(self.curator, [*self.marginals, *given])
         if self.first:
             self.known = replace(self.known, columns=columns)
         else:
-            self.first, self.known = cost, Measurements.of_columns(self.curator.domain, columns)
+            known = Measurements.of_columns(self.curator.domain, columns)
+            self.first, self.known = cost, replace(known, kept=[m.clique for m in self.curator.required])
 
     def look_at_pairs(self, pairs: list[Clique], shares: Shares) -> None:
         """How far every pair is from independence."""
@@ -123,7 +133,7 @@ class Run:
         """
         if self.beliefs is None or self.model is None:
             return False
-        tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells))
+        tree = GrowingTree(self.known.coarse, self.known.room(choice.cells, self.max_cells), self.known.kept)
         fitting = sum(tree.add(self.beliefs.cliques[i]) for i in choice.taken)
         expected = float(choice.expected.mean())
         if fitting < (1 - MARGIN) * len(choice.taken) or expected >= TRIPLES * self.known.columns.total:
@@ -155,9 +165,11 @@ class Run:
         whole = sum(self.had.values()) + self.curator.remaining
         column = column_errors(self.known, self.curator.unit, whole)
         unknown = seen.signal
+        covered = np.array([any(set(c) <= set(kept) for kept in self.known.kept) for c in seen.cliques])
         if self.model is not None:
-            others = np.array([i not in self.measured for i in range(count)])
+            others = np.array([i not in self.measured for i in range(count)]) & ~covered[:count]
             unknown = np.concatenate([self.look.unknown(self.model.field, others), unknown[count:]])
+        unknown, floor = np.where(covered, 0.0, unknown), np.where(covered, 0.0, seen.floor)
         candidates = Candidates(
             seen.cliques,
             seen.signal,
@@ -166,7 +178,7 @@ class Run:
             seen.weights,
             np.array([sum(column[n] ** 2 for n in c) if len(c) == 2 else 0.0 for c in seen.cliques]),
             np.array([(importance or self.importance)(c) * (1 if len(c) == 2 else self.triple) for c in seen.cliques]),
-            seen.floor,
+            floor,
             seen.rest,
             noise=MEAN_ABSOLUTE * gaussian_sigma(self.curator.unit, whole),
             before=self.first / whole,
@@ -175,7 +187,7 @@ class Run:
         room = self.max_cells - self.known.shared_out
         return choose(
             candidates,
-            lambda limit: GrowingTree(self.known.coarse, min(limit, room)).add,
+            lambda limit: GrowingTree(self.known.coarse, min(limit, room), self.known.kept).add,
             [limit for limit in self.limits if self.choice is None or limit >= self.choice.cells],
             paths=paths,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
@@ -203,7 +215,7 @@ class Run:
 
     def fit_model(self, *, last: bool = True) -> None:
         """A model of all that was measured; before the last one it only has to say what it does not know."""
-        known = replace(self.known, interactions=list(self.measured.values()), outside=())
+        known = replace(self.known, interactions=[*self.given, *self.measured.values()], outside=())
         cells = max(self.choice.cells if self.choice is not None else 0, self.limits[0])
         self.known, self.model = grown(
             known,
@@ -220,7 +232,8 @@ class Run:
 
     def fitted(self) -> Fitted:
         """The model, and everything that was released on the way."""
-        measured = (*self.known.interactions, *self.known.outside)
+        everything = (*self.known.interactions, *self.known.outside)
+        measured = [m for m in everything if not any(m is given for given in self.given)]
         generator = self.generator()
         trace = [Round(m.query.clique, m.sigma, 1.0, cells=generator.field.tree.cells) for m in measured]
         found = Fitted(generator, self.marginals, trace, interactions=measured)

@@ -1,0 +1,43 @@
+"""What a certificate says about criteria of acceptance, and whether that follows from what was released."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kagemusha.certificate.acceptance import FIELDS
+from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.check import Check
+from kagemusha.models.model import Model
+from kagemusha.privacy.budget import is_whole
+from kagemusha.queries.acceptance import Excess, MeanWithin, TablesWithin, Tested, asked
+
+WHAT = "acceptance"
+KINDS = (TablesWithin.kind, MeanWithin.kind)
+
+
+def in_fields(query: Tested, excess: Excess, rows: float) -> dict[str, Any]:
+    """One answer for the certificate: what was demanded, what was released, what follows from that."""
+    unit, scale = ("", 1.0) if query.criterion.mean is not None else (" %", 100.0)
+    distance, noise = (scale * x for x in query.distance(excess, rows))
+    found = f"about {distance:.3g}{unit}, give or take {noise:.2g}{unit}"
+    fields = (query.criterion.words, excess.value, excess.answer, found)
+    return dict(zip(FIELDS, fields, strict=True))
+
+
+def acceptance_check(model: Model, certificate: Certificate) -> Check | None:
+    """Every criterion of the schema was tested, and the answers follow from excesses and noise; None without any."""
+    stated = certificate.parameters.get("acceptance", [])
+    queries = asked(model.schema, model.project_many)
+    events = [event for event in certificate.events if event.query is not None and event.query.kind in KINDS]
+    if not queries and not stated:
+        return None
+    records = [query.record for query in queries]
+    if [event.query for event in events] != records or not isinstance(stated, list) or len(stated) != len(queries):
+        return Check(WHAT, False, "the answers, the events and the criteria of the schema are not the same")
+    for query, event, said in zip(queries, events, stated, strict=True):
+        value = said.get("excess") if isinstance(said, dict) else None
+        excess = Excess(value, event.deviation) if value is not None and is_whole(value) else None
+        if excess is None or in_fields(query, excess, model.generator.total) != said:
+            return Check(WHAT, False, f"{query.criterion.words}: the answer does not follow from excess and noise")
+    answers = ", ".join(f"{said['criterion']}: {said['answer']}" for said in stated)
+    return Check(WHAT, True, f"follows from what was released ({answers})")
