@@ -54,6 +54,7 @@ def test_another_draw_is_near_in_everything() -> None:
     assert found.persons < 0.1
     assert max(rows.numbers, rows.pairs, rows.with_parent, rows.next_row) < 0.2
     assert rows.gaps == 0
+    assert rows.per_person < 0.2
     assert found.discriminator is not None
     assert found.discriminator.auroc < 0.57
 
@@ -69,6 +70,7 @@ def test_rows_dealt_to_strangers_are_seen_by_parent_and_next_row_and_the_learner
     assert rows.pairs < 0.2
     assert rows.with_parent > 0.3
     assert rows.next_row > 0.4
+    assert rows.per_person > 0.3
     assert found.discriminator is not None
     assert found.discriminator.auroc > 0.9
 

@@ -68,6 +68,19 @@ def test_expected_cells_and_log_z_are_those_of_all_rows_written_down() -> None:
     assert log_z == pytest.approx(3 * (free - np.log(whole.max())))
 
 
+def test_rows_of_which_the_same_is_known_have_the_same_chances() -> None:
+    model, rng = field(2), np.random.default_rng(1)
+    plan = ConditionalField(model, ("b", "f"))
+    some = np.stack([line({"b": b, "f": f}) for b in range(3) for f in range(2)])
+    many = some[rng.integers(0, len(some), 1_000)]
+    nothing = ConditionalField(model, ())
+    np.testing.assert_allclose(nothing.chances(many, "a"), nothing.chances(many[:1], "a").repeat(1_000, axis=0))
+    for name in plan.free:
+        alone = np.stack([plan.chances(one[None], name)[0] for one in some])
+        place = 2 * many[:, 1] + many[:, 5]
+        np.testing.assert_allclose(plan.chances(many, name), alone[place], atol=1e-12)
+
+
 def test_draws_have_these_chances_and_keep_what_is_known() -> None:
     model, rng = field(7), np.random.default_rng(0)
     knowns = [{"b": 0, "d": 2}, {"b": 2, "d": 0}]

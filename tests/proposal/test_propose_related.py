@@ -51,7 +51,8 @@ def test_a_folder_of_files(tmp_path: Path) -> None:
     assert found["visits"].order == "date"
     assert found["visits"].max_rows == 8
     assert found["labs"].max_rows == 2
-    assert found["visits"].derived == ("key", "parent", "order", "max_rows")
+    assert found["visits"].derived == ("key", "parent", "id", "order", "max_rows")
+    assert found["labs"].derived == ("key", "parent", "max_rows")
     facts = set(map(str, found.derived_facts()))
     assert {"tables.visits.max_rows", "tables.labs.parent", "ward.categories"} <= facts
     assert tree(propose_related(hospital())) == WANTED
@@ -121,6 +122,7 @@ def test_one_long_table_is_split_by_what_never_changes(tmp_path: Path, run: Run)
     found = propose_persons(long, "patient_id")
     persons, rows = found.tables
     assert (persons.first_of, persons.schema.names) == ("rows", ("patient_id", "sex"))
+    assert persons.derived == ("key", "first_of"), "one row decides whether a column is the person's"
     assert set(rows.schema.names) == {"patient_id", "date", "ward"}
     assert (rows.order, rows.max_rows) == ("date", 8)
     long.to_csv(tmp_path / "long.csv", index=False)

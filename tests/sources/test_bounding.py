@@ -15,7 +15,7 @@ import pytest
 from kagemusha.columns.values import plain
 from kagemusha.schema import Category, Drop, Integer, Schema, Unit
 from kagemusha.sources import open_source, open_table
-from kagemusha.sources.bounding import person_text
+from kagemusha.sources.bounding import Persons, person_text
 
 COLUMNS = [Drop("id"), Category("ward", categories=("a", "b", "c")), Integer("stay", lower=0, upper=20)]
 SCHEMA = Schema(COLUMNS, Unit("id", 3))
@@ -125,3 +125,16 @@ def test_a_table_of_nobodies_is_a_table(rows: int, tmp_path: Path) -> None:
         assert source.count([PAIR])[0].counts.sum() == 0, name
         columns, persons = source.records()
         assert len(columns[0]) == len(persons) == 0
+
+
+def test_whole_numbers_are_numbered_as_all_other_values_are() -> None:
+    """In one go they get the names that they get one by one, also where some were known before."""
+    values = [5.0, -0.0, 0.0, 7.0, 5.0, -3.0, 2.0**53 - 1, 1e15]
+    for first in ([], ["7", "x"], [7.0, 1.5], ["5.0"]):
+        known = Persons()
+        known.number(first)
+        numbers = known.number(values)
+        assert [known.names[number] for number in numbers] == [person_text(value) for value in values]
+        assert len(set(known.names)) == len(known.names)
+    lost = [float("nan"), 2.0**53, float("inf"), None]
+    assert Persons().number([5.0, *lost, 6.0, "5"]).tolist() == [0, -1, -1, -1, -1, 1, 0]

@@ -18,7 +18,7 @@ from kagemusha.privacy.query_kinds import COUNTS
 from kagemusha.schema import Category, Integer, Schema, Surrogate
 from kagemusha.schema.related import PARTS, Related, Table
 from kagemusha.sources import steps
-from kagemusha.sources.linked import ReadTable
+from kagemusha.sources.linked import Keys, ReadTable
 from kagemusha.sources.several import open_related
 from kagemusha.sources.steps import RelatedSource
 
@@ -237,6 +237,16 @@ def test_which_row_is_the_first_is_seen_in_the_scan_that_its_columns_come_from(t
         assert source.source("persons").count([("a",)])[0].counts.tolist() == [40, 0]
 
 
+def test_a_database_has_one_name_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named by the address alone, tables that changed since had a fresh budget in another folder."""
+    with duckdb.connect(str(tmp_path / "t.a.db")) as db:
+        db.register("given", long(FAMILIES[:9])["visits"])
+        db.execute("CREATE TABLE visits AS SELECT * FROM given")
+    monkeypatch.chdir(tmp_path)
+    names = {open_related(where, split()).name for where in ("duckdb:///t.a.db", f"duckdb:///{tmp_path}/t.a.db")}
+    assert names == {f"{(tmp_path / 't.a.db').resolve()}#main"}
+
+
 def test_a_person_of_a_long_table_moves_no_more() -> None:
     others: list[Family] = [("x", ((0, "u", 0), (1, "v", 0)))]
     schema = split()
@@ -250,18 +260,40 @@ def test_a_person_of_a_long_table_moves_no_more() -> None:
                 assert (after - before).sum() <= rows
 
 
+def test_keys_come_in_any_form() -> None:
+    families = FAMILIES[3::17]
+    plain = frames(families)
+    wanted = counts(families, related())
+    letters = {p: f"P{p % 7}{p}" for p in plain["persons"]["p"]}
+    order = sorted(letters.values(), reverse=True)
+    for form in (
+        lambda keys: pd.Categorical(keys.map(letters), categories=["nobody", *order]),
+        lambda keys: keys.map(letters).astype("string"),
+        lambda keys: keys.astype(float),
+        lambda keys: keys.astype(str) + ".0",
+    ):
+        tables = {name: plain[name].assign(p=lambda t, form=form: form(t["p"])) for name in ("persons", "visits")}
+        source = open_related({**plain, **tables}, related())
+        for (view, *clique), table in wanted.items():
+            assert (source.source(view).count([tuple(clique)])[0].counts == table).all()
+    lost = plain["visits"].assign(p=pd.Categorical(plain["visits"]["p"].map(letters).where(lambda t: t.index > 1)))
+    named = plain["persons"].assign(p=plain["persons"]["p"].map(letters))
+    with pytest.raises(DataError, match="visits: 2 rows name no row of persons"):
+        open_related({**plain, "persons": named, "visits": lost}, related()).source("visits")
+
+
 def test_a_person_of_very_many_rows_counts_nothing_rather_than_too_much() -> None:
     """Of rows whose numbers multiply to just above 2⁶⁴, each once counted as if they were alone."""
     many, path = (105_893, 10_529, 120_811, 136_949), "abcd"
     tables = [Table("persons", Schema([Surrogate("p"), Category("x", categories=("u", "v"))]), "p")]
-    read = {"persons": ReadTable([np.zeros(1, np.int8)], ["0"], None, None)}
+    read = {"persons": ReadTable([np.zeros(1, np.int8)], Keys.of(["0"]), None, None)}
     key, parent = "p", tables[0]
     for name, rows in zip(path, many, strict=True):
         own = None if name == path[-1] else f"{name} id"
         columns = [Surrogate(key), *([] if own is None else [Surrogate(own)]), Category("x", categories=("u", "v"))]
         tables.append(Table(name, Schema(columns), key, parent.name, own))
-        ids = None if own is None else [str(row) for row in range(rows)]
-        read[name] = ReadTable([np.zeros(rows, np.int8)], ["0"] * rows, ids, None)
+        ids = None if own is None else Keys.of([str(row) for row in range(rows)])
+        read[name] = ReadTable([np.zeros(rows, np.int8)], Keys.of(["0"] * rows), ids, None)
         key, parent = own or key, tables[-1]
     schema = Related(tables)
     (counted,) = RelatedSource(schema, read).source("d").count([()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -156,6 +156,17 @@ def test_a_larger_model_must_be_worth_it() -> None:
 
     assert choose(believed([0.3, 0.3, 0.2]), room, [100, 400], outside=False).cells == 400
     assert choose(believed([0.3, 0.3, 0.2], alone=1e5), room, [100, 400], outside=False).cells == 100, "less than WORTH"
+
+
+def test_the_search_goes_on_while_something_fits_now_and_then() -> None:
+    """Four columns: it ends after five in a row that the model has no room for, not after five in all."""
+    cliques = [*combinations("abcd", 2), *combinations("abcd", 3)]
+    errors = 1000.0 - 10 * np.arange(10)
+    given = believed([0.0] * 10, cliques=cliques, unknown=errors, noise=0.1)
+    now_and_then = {cliques[i] for i in (2, 5, 8)}
+    assert choose(given, lambda _: now_and_then.__contains__, [100], outside=False).taken == (2, 5, 8)
+    late = {cliques[i] for i in (0, 6)}
+    assert choose(given, lambda _: late.__contains__, [100], outside=False).taken == (0,)
 
 
 def test_rows_are_not_traded_towards_triples() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.arrays import Codes, FloatArray
+from kagemusha.arrays import Codes, FloatArray, IntArray
 from kagemusha.evaluation.discriminator import DISCRIMINATOR_ROWS, Discriminator, discriminate_features
 from kagemusha.evaluation.raw_features import Feature
 from kagemusha.schema.domain import Clique, Domain
@@ -20,6 +20,9 @@ from kagemusha.schema.related import Related, Table
 from kagemusha.schema.views import NEXT, View, view_of
 from kagemusha.sources.several import open_related
 from kagemusha.sources.steps import RelatedSource
+
+MANY = 3
+"""Rows of a person from which on they count the same."""
 
 MOST_CELLS = 1 << 22
 """Pairs of more cells are left out."""
@@ -40,6 +43,8 @@ class TableErrors:
     """Of a column with itself one row later."""
     gaps: float | None
     """Of the gaps of the order column."""
+    per_person: float | None = None
+    """Of how many of a person's rows have a large value, or the most frequent label: none, one, two, or more."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class RelatedErrors:
                 "with parent": (table.with_parent, "a column beside one of parent or person"),
                 "next row": (table.next_row, "a column beside itself in the next row"),
                 "gaps": (table.gaps, "from one row to the next"),
+                "per person": (table.per_person, "persons with none, one, two or more rows of a large value"),
             }
             found += [[f"{table.table}: {n}", f"{v:.3f}", what] for n, (v, what) in named.items() if v is not None]
         if self.discriminator is not None:
@@ -108,7 +114,31 @@ def _table(schema: Related, table: Table, sides: Sequence[RelatedSource]) -> Tab
         _mean(domain, rows, given),
         _mean(domain, after, lags),
         None if view.gap is None else _mean(domain, after, [(view.gap.name,)]),
+        _per_person(view, domain, rows, [side.persons(table.name) for side in sides], _people(schema, sides)),
     )
+
+
+def _people(schema: Related, sides: Sequence[RelatedSource]) -> list[int]:
+    return [len(side.records(schema.root.name)[0]) for side in sides]
+
+
+def _per_person(
+    view: View, domain: Domain, rows: Sequence[Sequence[Codes]], whose: Sequence[IntArray], people: Sequence[int]
+) -> float | None:
+    """The mean L1 distance of how many rows of a person have a value above the middle, or the most frequent label."""
+    if not all(people) or not len(rows[0][0]):
+        return None
+    found = []
+    for column in view.own:
+        codes = [columns[domain.axis(column.name)] for columns in rows]
+        middle, usual = np.median(codes[0]), np.bincount(codes[0].astype(np.int64)).argmax()
+        shares = []
+        for own, persons, count in zip(codes, whose, people, strict=True):
+            large = own > middle if column.axis is not None else own == usual
+            numbers = np.minimum(np.bincount(persons[large], minlength=count), MANY)
+            shares.append(np.bincount(numbers, minlength=MANY + 1) / count)
+        found.append(float(np.abs(shares[0] - shares[1]).sum()))
+    return float(np.mean(found))
 
 
 def _after(domain: Domain, view: View, columns: Sequence[Codes]) -> Any:

@@ -21,6 +21,9 @@ from kagemusha.graphical.junction_tree import junction_tree
 from kagemusha.graphical.markov_field import MarkovField
 from kagemusha.schema.domain import Clique, Domain
 
+FEW = 256
+"""So many rows are worked out one by one."""
+
 CELLS = 1 << 18
 """Cells of all rows' tables that are worked on at a time: few enough for the processor's cache."""
 
@@ -97,15 +100,35 @@ class ConditionalField:
         return self.chances_of(codes, (column,))[0]
 
     def chances_of(self, codes: IntArray, columns: Sequence[str]) -> list[FloatArray]:
-        """The same for several columns, each by itself."""
-        found = [np.empty((len(codes), self.free.size(name))) for name in columns]
+        """The same for several columns, each by itself; rows of which the same is known are worked out once."""
+        known, back = self._distinct(codes)
+        found = [np.empty((len(known), self.free.size(name))) for name in columns]
         step = max(1, CELLS // max(1, self.tree.cells))
-        hosts = [self.tree.host((name,)) for name in columns]
-        for begin in range(0, len(codes), step):
-            beliefs, _ = self._beliefs(self._lines(codes[begin : begin + step], members=False))
+        hosts = [host for name in columns if (host := self.tree.host((name,))) is not None]
+        needed = self._up_to_the_root(hosts)
+        for begin in range(0, len(known), step):
+            beliefs, _ = self._beliefs(self._lines(known[begin : begin + step], members=False), needed)
             for name, host, table in zip(columns, hosts, found, strict=True):
-                assert host is not None
                 table[begin : begin + step] = beliefs[host].sum(axis=_others(self.tree.cliques[host], (name,))).T
+        return found if back is None else [table[back] for table in found]
+
+    def _distinct(self, codes: IntArray) -> tuple[IntArray, IntArray | None]:
+        """Rows of which different things are known, and for each row which of them it is; None: each is its own."""
+        used = self.domain.project(dict.fromkeys(name for part in self.parts for name in part.known))
+        if len(codes) < FEW or used.cells(used.names) >= 1 << 62:
+            return codes, None
+        if not len(used):
+            return codes[:1], np.zeros(len(codes), dtype=np.int64)
+        flat = used.flat(used.names, [codes[:, self.domain.axis(name)] for name in used])
+        _, first, back = np.unique(flat, return_index=True, return_inverse=True)
+        return codes[first], back
+
+    def _up_to_the_root(self, nodes: Iterable[int]) -> set[int]:
+        found: set[int] = set()
+        for node in nodes:
+            while node >= 0:
+                found.add(node)
+                node = self.tree.parents[node]
         return found
 
     def expected(self, lines: Iterable[Lines]) -> tuple[float, list[FloatArray]]:
@@ -127,11 +150,14 @@ class ConditionalField:
                         found[at] += cells.sum(axis=1) if member is None else member @ turned
         return log_z, found
 
-    def _beliefs(self, lines: Lines) -> tuple[list[FloatArray], FloatArray]:
-        """For each clique the chances of its cells, and log Z, row by row."""
+    def _beliefs(self, lines: Lines, needed: set[int] | None = None) -> tuple[list[FloatArray], FloatArray]:
+        """For each clique (of those `needed`) the chances of its cells, and log Z, row by row."""
         beliefs: list[FloatArray] = []
         tables, log_z = self._upward(lines)
         for node, (clique, table) in enumerate(zip(self.tree.cliques, tables, strict=True)):
+            if needed is not None and node not in needed:
+                beliefs.append(table)  # nobody looks at it
+                continue
             separator = self.tree.separators[node]
             sums = table.sum(axis=_others(clique, separator), keepdims=True)
             above = self.tree.parents[node]
@@ -151,8 +177,12 @@ class ConditionalField:
             clique = tree.cliques[node]
             factors = [(names, self._product(parts, lines, log_z)) for names, parts in self._hosted[node].items()]
             table = np.ones((*free.shape(clique), rows))
-            for names, factor in sorted([*factors, *messages[node]], key=lambda pair: pair[1].size):
-                table *= factor.reshape(*_spread(free, clique, names), factor.shape[-1])
+            for at, (names, factor) in enumerate(sorted([*factors, *messages[node]], key=lambda pair: -pair[1].size)):
+                spread = factor.reshape(*_spread(free, clique, names), factor.shape[-1])
+                if at:
+                    table *= spread
+                else:
+                    table[...] = spread
             tables[node] = table
             out = table.sum(axis=_others(clique, tree.separators[node] if tree.parents[node] >= 0 else ()))
             top = out.reshape(-1, rows).max(axis=0)
@@ -178,29 +208,33 @@ class ConditionalField:
         return found
 
     def _draw(self, codes: IntArray, rng: np.random.Generator) -> None:
-        tree, free = self.tree, self.free
+        tree, free, n = self.tree, self.free, len(codes)
         tables, _ = self._upward(self._lines(codes, members=False))
-        rows = np.arange(len(codes))
         axes = {name: self.domain.axis(name) for name in free}
         for node, clique in enumerate(tree.cliques):
             separator = tree.separators[node]
             fresh = [name for name in clique if name not in separator]
-            if not fresh:
-                continue
             order = [clique.index(name) for name in (*separator, *fresh)]
-            table = tables[node].transpose(*order, len(order)).reshape(free.cells(separator), -1, len(codes))
-            context = np.zeros(len(codes), dtype=np.int64)
+            table = tables[node].transpose(*order, len(order))
             for name in separator:
-                context = context * free.size(name) + codes[:, axes[name]]
-            sums = np.cumsum(table[context, :, rows], axis=1)
-            total = sums[:, -1]
-            if not (total > 0).all():
-                raise DataError("the model rules out every row that goes with what is known, so there is none to draw")
-            # below the total, so that the cell it falls into is a possible one
-            target = np.minimum(rng.random(len(codes)) * total, np.nextafter(total, 0.0))
-            cell = (sums <= target[:, None]).sum(axis=1)
-            for name, code in zip(fresh, np.unravel_index(cell, free.shape(fresh)), strict=True):
-                codes[:, axes[name]] = code
+                table = _lines_of(table, codes[:, axes[name]])
+            for name in fresh:  # one column after the other: sums are cheaper than a choice among all cells
+                sums = np.cumsum(table.sum(axis=tuple(range(1, table.ndim - 1))), axis=0)
+                total = sums[-1]
+                if not (total > 0).all():
+                    raise DataError("the model rules out every row that goes with what is known; there is none to draw")
+                # below the total, so that the code it falls into is a possible one
+                target = np.minimum(rng.random(n) * total, np.nextafter(total, 0.0))
+                codes[:, axes[name]] = (sums <= target).sum(axis=0)
+                table = _lines_of(table, codes[:, axes[name]])
+
+
+def _lines_of(table: FloatArray, chosen: IntArray) -> FloatArray:
+    """Of a table whose last axis are rows, each row's own line of the first axis."""
+    rest, n = table.shape[1:-1], table.shape[-1]
+    cells = int(np.prod(rest))
+    places = chosen * (cells * n) + np.arange(n) + n * np.arange(cells)[:, None]
+    return np.asarray(table.ravel().take(places)).reshape(*rest, n)
 
 
 def _part(domain: Domain, clique: Clique, table: FloatArray, given: set[str]) -> Part:

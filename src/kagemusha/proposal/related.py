@@ -119,7 +119,8 @@ def propose_persons(where: Any, key: str, *, table: str | None = None) -> Relate
     rows = Schema([column for column in schema if column.name not in constant])
     link = Link(ROWS, key, PERSONS, key, stated=False)
     lower = _child(Draft(ROWS, rows, draft.place), link, [])
-    return Related([Table(PERSONS, own, key, first_of=ROWS, derived=("key",)), lower])
+    # one row that contradicts another of its person makes a column one of the rows: that is read off the data, too
+    return Related([Table(PERSONS, own, key, first_of=ROWS, derived=("key", "first_of")), lower])
 
 
 def _same(values: Sequence[Plain], whose: Sequence[int]) -> bool:
@@ -131,7 +132,8 @@ def _same(values: Sequence[Plain], whose: Sequence[int]) -> bool:
 def _child(draft: Draft, link: Link, own: Sequence[str]) -> Table:
     schema = _with_keys(draft.schema, [link.key, *own])
     order = _order(schema)
-    marks = [*([] if link.stated else ["key", "parent"]), *(["order"] if order else []), "max_rows"]
+    linked = [] if link.stated else ["key", "parent", *(["id"] if own else [])]
+    marks = [*linked, *(["order"] if order else []), "max_rows"]
     most = _rounded_up(draft.most(link.key))
     return Table(
         link.child, schema, link.key, link.parent, own[0] if own else None, order, max_rows=most, derived=tuple(marks)

@@ -34,7 +34,7 @@ MOST_PARTS = 1_000_000
 
 COUNTS_AS, MOST = 5, 100_000
 
-DERIVABLE = ("key", "id", "parent", "order", "max_rows", "orphans")
+DERIVABLE = ("key", "id", "parent", "order", "max_rows", "orphans", "first_of")
 """Fields of a table that a draft may take from the data."""
 
 NAME = r"[A-Za-z0-9_-]{1,64}"

@@ -20,7 +20,7 @@ from kagemusha.columns.values import Plain
 from kagemusha.encoding.frames import check_names
 from kagemusha.schema import Drop, Modelled
 from kagemusha.schema.related import Table
-from kagemusha.sources.linked import ReadTable, joined_parts, places_of
+from kagemusha.sources.linked import Keys, ReadTable, joined_parts, places_of
 from kagemusha.sources.sqltable import SqlTable
 
 
@@ -89,7 +89,7 @@ class _Seen:
             cells: Cells = axis.read(plain[table.order], reader)
             order = places_of(axis, cells)
         own = [self._codes(column, columns, at, doubt, reader) for column, at, doubt in self._coded]
-        return ReadTable(own, plain[table.key], None if table.id is None else plain[table.id], order)
+        return ReadTable(own, Keys.of(plain[table.key]), None if table.id is None else Keys.of(plain[table.id]), order)
 
     def _codes(
         self, column: Modelled, columns: Sequence[Sequence[Any]], at: int, doubt: int | None, reader: TextReader

@@ -4,27 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kagemusha.arrays import Codes, FloatArray, IntArray
+from kagemusha.columns.arrow import plain_values
 from kagemusha.columns.bins import to_codes
 from kagemusha.columns.cells import Cells
 from kagemusha.columns.values import Plain
 from kagemusha.errors import DataError
 from kagemusha.schema import Integer, Measured
 from kagemusha.schema.related import Table
-from kagemusha.sources.bounding import Persons
+from kagemusha.sources.bounding import LARGEST, Persons
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """A column of identifiers: the values there are, and which of them each row has."""
+
+    values: Sequence[Plain]
+    at: IntArray
+
+    @classmethod
+    def of(cls, values: Any) -> Keys:
+        """From plain values, or an arrow array of which each distinct value is looked at once."""
+        if isinstance(values, list):
+            places: dict[Plain, int] = {}
+            at = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int64, len(values))
+            return cls(list(places), at)
+        import pyarrow as pa
+
+        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        whole = whole.cast(whole.type.value_type) if pa.types.is_dictionary(whole.type) else whole
+        whole = whole.dictionary_encode("encode")  # one that came along may have gaps, and values of no row
+        return cls(_plain(whole.dictionary), whole.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Keys]) -> Keys:
+        """Some rows after others."""
+        starts = np.cumsum([0, *(len(part.values) for part in parts)])
+        at = [part.at + start for part, start in zip(parts, starts[:-1], strict=True)]
+        return cls([value for part in parts for value in part.values], np.concatenate(at))
+
+    def numbers(self, known: Persons) -> IntArray:
+        """The number of each row's identifier; −1 for none."""
+        return known.number(self.values)[self.at]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, rows: IntArray) -> Keys:
+        return Keys(self.values, self.at[rows])
+
+
+def _plain(values: Any) -> Sequence[Plain]:
+    """The plain form of each value; of whole numbers that floats hold, without a look at each."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(values.type) and not values.null_count and len(values):
+        numbers = values.to_numpy(zero_copy_only=False)
+        if max(abs(int(numbers.min())), abs(int(numbers.max()))) < LARGEST:
+            found: list[Plain] = numbers.astype(np.float64).tolist()
+            return found
+    return plain_values(values)
 
 
 @dataclass(frozen=True, eq=False)
 class ReadTable:
-    """One table as it was read: codes of its own columns, keys as plain values, places on the order's axis."""
+    """One table as it was read: codes of its own columns, keys, places on the order's axis."""
 
     columns: Sequence[Codes]
-    key: Sequence[Plain]
-    id: Sequence[Plain] | None
+    key: Keys
+    id: Keys | None
     order: FloatArray | None
 
     @property
@@ -40,8 +93,8 @@ def joined_parts(parts: Sequence[ReadTable]) -> ReadTable:
     orders = [part.order for part in parts if part.order is not None]
     return ReadTable(
         [np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)],
-        [key for part in parts for key in part.key],
-        None if parts[0].id is None else [key for part in parts for key in part.id or ()],
+        Keys.joined([part.key for part in parts]),
+        None if parts[0].id is None else Keys.joined([part.id for part in parts if part.id is not None]),
         np.concatenate(orders) if orders else None,
     )
 
@@ -102,13 +155,12 @@ def mixed(columns: Sequence[Codes], rows: int) -> IntArray:
 def link(table: Table, read: ReadTable, parent: Linked | None, *, needs_names: bool) -> Linked:
     """The rows of a table that belong to somebody; `DataError` where identifiers are not each one row's."""
     known = Persons()
-    keys = known.number(read.key)
+    keys = read.key.numbers(known)
     if parent is None:
         keep = keys >= 0
         _require_once(table, table.key, keys[keep])
-        place = {name: at for at, name in enumerate(known.names)}
+        place = {known.names[number]: row for row, number in enumerate(keys[keep].tolist())}
         columns = [column[keep] for column in read.columns]
-        # the row that has the first identifier is row 0, and so on: numbers are given in the order of the rows
         return Linked(columns, np.arange(int(keep.sum())), None, place)
     rows = np.array([parent.names.get(name, -1) for name in known.names] + [-1], dtype=np.int64)[keys]
     keep = rows >= 0
@@ -122,7 +174,7 @@ def link(table: Table, read: ReadTable, parent: Linked | None, *, needs_names: b
     if needs_names:
         assert read.id is not None
         own = Persons()
-        numbers = own.number(read.id)[keep]
+        numbers = read.id.numbers(own)[keep]
         _require_once(table, table.id or "", numbers[numbers >= 0])
         names = {own.names[number]: at for at, number in enumerate(numbers.tolist()) if number >= 0}
     order = None if read.order is None else read.order[keep]

@@ -20,8 +20,8 @@ from kagemusha.sources.brought import bring, others_in
 from kagemusha.sources.file import CHUNK
 from kagemusha.sources.frame import unit_values
 from kagemusha.sources.header import arrow_batches, shielded
-from kagemusha.sources.lake import DuckTable, RawTable, identity_of, open_files
-from kagemusha.sources.linked import ReadTable, joined_parts, places_of
+from kagemusha.sources.lake import DuckTable, RawTable, full_name, identity_of, open_files
+from kagemusha.sources.linked import Keys, ReadTable, joined_parts, places_of
 from kagemusha.sources.sqltable import SqlTable
 
 
@@ -87,6 +87,10 @@ class FilePlace(Place):
         """Digests of the files and of their rows."""
         return identity_of(self._files)
 
+    def known_as(self, address: str) -> str | None:
+        """The full path of the database, from wherever it was named, and the schema that holds the tables."""
+        return full_name(self._files[0]).rpartition(".")[0]
+
 
 class EnginePlace(Place):
     """A table inside an engine."""
@@ -136,8 +140,8 @@ def read_frame(frame: Any, tables: Sequence[Table]) -> list[ReadTable]:
 
 
 def _read_frame(frame: Any, table: Table, schema: Schema) -> ReadTable:
-    key = unit_values(frame, table.key)
-    own = None if table.id is None else unit_values(frame, table.id)
+    key = Keys.of(column_values(frame, table.key))
+    own = None if table.id is None else Keys.of(column_values(frame, table.id))
     columns = Encoder(schema).encode_columns(frame)
     if table.order is None:
         return ReadTable(columns, key, own, None)

@@ -55,11 +55,11 @@ def open_related(
 def _first(read: ReadTable, order: FloatArray | None) -> ReadTable:
     """One row per identifier: the first in the order, and of those the first by their contents, mixed."""
     known = Persons()
-    keys = known.number(read.key)
+    keys = read.key.numbers(known)
     moments = np.zeros(read.rows) if order is None else order
     rows = np.lexsort((mixed(read.columns, read.rows), moments, keys))
     rows = rows[starts_of(keys[rows]) & (keys[rows] >= 0)]
-    return ReadTable([column[rows] for column in read.columns], [read.key[row] for row in rows.tolist()], None, None)
+    return ReadTable([column[rows] for column in read.columns], read.key[rows], None, None)
 
 
 def _places(where: Any, tables: Sequence[Table], place: str | None, timeout: float | None) -> dict[str, Place]:
