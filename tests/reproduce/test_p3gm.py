@@ -121,6 +121,12 @@ def test_the_page_says_what_holds_and_what_does_not(lift: float, verdict: str, t
     assert "Older than its code" in page
 
 
+def test_what_was_found_is_about_the_folds_that_both_have() -> None:
+    runs = [r for r in results(0.2) if r.method != "dp-gm" or r.fold == 0]
+    claim = next(c for c in Report(runs, {}, SETTINGS).claims(["esr"]) if c.text == "esr: P3GM is better than DP-GM")
+    assert claim.found == "0.9000 against 0.7000", "fold 0 alone; the mean of all folds of one is no match for one fold"
+
+
 def test_one_run_tells_nothing() -> None:
     claims = Report(results(0.2, folds=1), {}, SETTINGS).claims(["esr"])
     assert {c.verdict for c in claims} == {"cannot tell"}

@@ -9,6 +9,7 @@ import numpy as np
 from kagemusha.extras import need
 from kagemusha.reproduce.annotation_claims import Runs
 from kagemusha.reproduce.annotation_runs import EPSILONS
+from kagemusha.reproduce.claims import standard_error
 
 SHOWN = ("proposed", "post-ann", "random", "kage", "actual")
 ENDS = ("ann", "no-ann", "no-ann relabelled", "actual")
@@ -29,6 +30,7 @@ def draw(runs: Runs, out: Path) -> None:
     _save(plt, figure, out / "figure-4.svg")
 
     figure, panels = plt.subplots(1, len(EPSILONS), figsize=(12, 3.8), sharey=True)
+    most = len(runs.of(2, SHOWN[0], EPSILONS[0]))
     for panel, epsilon in zip(panels, EPSILONS, strict=True):
         for arm in SHOWN:
             curves = runs.of(2, arm, epsilon)
@@ -36,10 +38,11 @@ def draw(runs: Runs, out: Path) -> None:
                 continue
             marks = curves[0].marks
             seen = np.array([[c.accuracy[c.marks.index(m)] for m in marks] for c in curves])
-            error = seen.std(axis=0) / np.sqrt(len(seen))
-            (line,) = panel.plot(marks, seen.mean(axis=0), label=arm)
-            low, high = seen.mean(axis=0) - error, seen.mean(axis=0) + error
-            panel.fill_between(marks, low, high, alpha=0.15, color=line.get_color())
+            mean, error = seen.mean(axis=0), np.array([standard_error(at) for at in seen.T])
+            few = len(seen) < most
+            label = f"{arm} ({len(seen)} of {most} splits)" if few else arm
+            (line,) = panel.plot(marks, mean, linestyle="--" if few else "-", label=label)
+            panel.fill_between(marks, mean - error, mean + error, alpha=0.15, color=line.get_color())
         panel.set(title=f"ε = {epsilon:g}", xlabel="labels")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("accuracy on real rows")

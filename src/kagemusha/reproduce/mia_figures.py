@@ -38,6 +38,7 @@ def _figure_3(judged: Judged, space: str, inference: str, path: Path) -> None:
                 axes.plot(at, printed, "kD", markersize=5, label="printed")
     axes.axhline(0.5, color="grey", linewidth=1, linestyle="--")
     axes.set_xticks(range(len(GRID)), GRID)
+    axes.set_xlim(-0.5, len(GRID) - 0.5)
     axes.set(ylim=(0, 1.05), ylabel="accuracy", title=f"{inference} ({space})")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper left")

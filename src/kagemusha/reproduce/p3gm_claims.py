@@ -91,7 +91,7 @@ class Runs:
         if not apart.size:
             notes = [r.note for r in self.results if r.data == data and r.method in (more, less) and r.note]
             return untried(where, text, f"{less}: {notes[0]}" if notes else "not run", ours=ours)
-        found = f"{self._mean(data, more, score):.4f} against {self._mean(data, less, score):.4f}"
+        found = f"{self._mean(data, more, less, score):.4f} against {self._mean(data, less, more, score):.4f}"
         return larger(where, text, found, interval(apart), ours=ours)
 
     def _alike(self, where: str, text: str, data: str, one: str, other: str, score: str) -> Claim:
@@ -99,11 +99,13 @@ class Runs:
         text += f", within {ALIKE:g}"
         if not apart.size:
             return untried(where, text, "not run")
-        found = f"{self._mean(data, one, score):.4f} and {self._mean(data, other, score):.4f}"
+        found = f"{self._mean(data, one, other, score):.4f} and {self._mean(data, other, one, score):.4f}"
         return alike(where, text, found, interval(apart), margin=ALIKE)
 
-    def _mean(self, data: str, method: str, score: str) -> float:
-        return float(np.mean(list(self.scores(data, method, score).values())))
+    def _mean(self, data: str, method: str, other: str, score: str) -> float:
+        """Over the folds that both have, as their difference is."""
+        shared = self.scores(data, other, score)
+        return float(np.mean([value for key, value in self.scores(data, method, score).items() if key in shared]))
 
     def _along(self, number: str, text: str, place: int, more: str, less: str) -> Claim:
         """Two arms compared at one place of their trainings, which are independent of each other."""
