@@ -281,7 +281,7 @@ def test_who_may_not_ask_the_server_must_name_the_table(
     served.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
     try:
         source = kg.open_source(url, people / "s.toml", table="known")
-        with pytest.raises(UsageError, match=r"--dataset.*pg_control_system"):
+        with pytest.raises(UsageError, match=r"dataset=.*pg_control_system"):
             fit(people, source)
         assert not (people / "l.db").exists()
         fit(people, source, dataset="known")
