@@ -66,7 +66,7 @@ def test_more_methods_may_be_added_but_not_another_table(table: Path, schema: Sc
     larger = Comparison(methods=("independent", "mst"), epsilons=(1.0,), repeat=1, kmax=2)
     assert len(run_comparison(larger, table, schema, tmp_path / "out", jobs=1)) == 2
     make_table(399, 1).to_csv(table, index=False)
-    with pytest.raises(DataError, match="another table"):
+    with pytest.raises(DataError, match="of other data"):
         run_comparison(larger, table, schema, tmp_path / "out", jobs=1)
 
 
