@@ -129,7 +129,8 @@ def _games(hall: Hall, data: Adult, sizes: Sizes, only: Sequence[str], progress:
         _Plan("together", 0.1, "bayes-net", together, (*PAPERS[:2], "neighbour"), (CODES, MINMAX), _own(sizes.together))
     )
     rooted, few = _own(sizes.rooted), [one for one in together if one.name.endswith(ROOTED)]
-    plans.append(_Plan("together-root", 0.05, "bayes-net-root", few, (PAPERS[0], "neighbour"), (CODES,), rooted))
+    if few:
+        plans.append(_Plan("together-root", 0.05, "bayes-net-root", few, (PAPERS[0], "neighbour"), (CODES,), rooted))
     for domain in ("dp-bn-data", "dp-bn"):
         plans.append(_Plan(domain, 0.14, domain, three, (*best, "support"), [ONEHOT], _own(sizes.noisy)))
         plans.append(_Plan(f"spaces-{domain}", 0.06, domain, three[1:2], ("neighbour", "support"), SPACES, many))
