@@ -84,7 +84,8 @@ def test_plan(patients: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [({"rows": HUGE}, "rows must be"), ({"seed": -1}, "--seed"), ({"where": " "}, "--where is empty")]
+    ("change", "words"),
+    [({"rows": HUGE}, "rows must be"), ({"seed": -1}, "--seed"), ({"where": " "}, "--where is empty")],
 )
 def test_sample(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
