@@ -203,6 +203,7 @@ def test_a_sum_is_found_where_there_is_one(text: str, values: list[float]) -> No
 
 
 @settings(max_examples=300, deadline=None)
+@example("(0 / a + b) ^ 2", 1.0, 0)
 @given(TREES, st.floats(0.5, 9), st.integers(0, 9))
 def test_a_formula_is_turned_round(text: str, value: float, seed: int) -> None:
     formula = parse_formula(text)

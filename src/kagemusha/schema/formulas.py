@@ -94,7 +94,8 @@ def solve(
         elif formula.function == "-":
             wanted = result + other if at == 0 else other - result
         else:
-            wanted = result * other if at == 0 else other / result
+            # 0 / x says nothing of x
+            wanted = result * other if at == 0 else np.where(other == 0, np.nan, other / result)
     return solve(inner, name, np.where(np.isfinite(wanted), wanted, np.nan), columns, rng)
 
 
