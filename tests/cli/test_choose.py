@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("rule", [[], ["--rule", "renyi"]], ids=["scores", "exponential"])
 def test_the_nearest_is_chosen_and_paid_once(folder: Path, tmp_path: Path, run: Run, rule: list[str]) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    run("ledger", "cap", "people.csv", "--epsilon", 2, "--ledger", "l.db", *rule)
+    run("ledger", "cap", "people.csv", "--epsilon", 9, "--ledger", "l.db", *rule)
     asked = (
         "choose",
         "people.csv",
@@ -74,6 +74,9 @@ def test_the_nearest_is_chosen_and_paid_once(folder: Path, tmp_path: Path, run: 
     assert len(spent["releases"]) == 1, "asked again, it is the same release"
     told = json.loads((tmp_path / "choice.json").read_text(encoding="utf-8"))
     assert [event["query"]["kind"] for event in told["events"]] == ["largest-error"]
+    assert "by 1 two-way table\n" in run(*asked, "--columns", "ward,sex").stdout
+    spent = json.loads(run("ledger", "show", "--ledger", "l.db", "--json").stdout)
+    assert len(spent["releases"]) == 2, "other tables are another question"
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,10 @@ def choose(
             }
         )
         return
-    say(f"Chosen: [bold]{plain(str(chosen))}[/], of {len(candidates)} releases by {len(tables):,} two-way tables")
+    counted = "1 two-way table" if len(tables) == 1 else f"{len(tables):,} two-way tables"
+    say(f"Chosen: [bold]{plain(str(chosen))}[/], of {len(candidates)} releases by {counted}")
     for what, error in found.items():
-        say(plain(f"  {what}: {error:.2g} of 100 doubles in a wrong cell of the worst table"))
+        say(plain(f"  {what}: {max(0.0, error):.2g} of 100 doubles in a wrong cell of the worst table"))
     if scored:
         say(f"  The noise in each: at most {off:.2g}, in 95 of 100 cases")
     if not scored:

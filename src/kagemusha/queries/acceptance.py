@@ -180,12 +180,17 @@ class LargestError(Choice[NoisyVector], ReadsMarginals[NoisyVector]):
     """For each candidate, its shares of each table."""
 
     kind: ClassVar[str] = "largest-error"
-    what: ClassVar[str] = "largest error of the tables of each release"
     proof: ClassVar[str] = (
         "A release's shares P are public whole numbers, at least 0, and sum to U = 2²⁰ in each table. A record that is "
         "added to cell a changes c·U − n·P by U·e_a − P, of L1 norm at most 2U; exchanged by U(e_a − e_b), of L1 norm "
         "at most 2U. The largest of several such norms changes by at most 2U, whatever the number of tables."
     )
+
+    @property
+    def what(self) -> str:
+        """The whole question: other columns, or another release, are another one."""
+        columns = dict.fromkeys(name for table in self.tables for name in table)
+        return f"largest error of the two-way tables of {', '.join(columns)} in each of {', '.join(self.candidates)}"
 
     @property
     def options(self) -> Sequence[tuple[str, ...]]:

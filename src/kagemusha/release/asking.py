@@ -58,8 +58,7 @@ def choose(source: Source, query: Choice[Any], budget: Budget, **how: Any) -> An
     def chosen(curator: Curator) -> int:
         return curator.choose(query, curator.remaining)
 
-    words = f"{query.what}: {', '.join(' '.join(option) for option in query.options)}"
-    return settled(source, words, chosen, replace(budget, delta=0.0), **how)
+    return settled(source, query.what, chosen, replace(budget, delta=0.0), **how)
 
 
 def settled(
