@@ -132,6 +132,11 @@ def heads(**said: str | None) -> dict[str, str]:
     return {field: value for field, value in said.items() if value is not None}
 
 
+def head_lines(said: Mapping[str, str]) -> list[str]:
+    """The same as lines of the file."""
+    return [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in said.items()]
+
+
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
 
@@ -191,7 +196,7 @@ def write(
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
-    lines += [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in heads.items()]
+    lines += head_lines(heads)
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
     if weight:

@@ -59,7 +59,7 @@ def next_rows(
     order = () if view.gap is None else base.order
     given = base.with_groups(view.given, *order)
     earlier, later, moments = _known(base, domain, measured, axis, context, places, rng)
-    alone = _calibrated(rows, given, later)
+    alone, targets = _calibrated(rows, given, later)
     plan = ConditionalField(_field(rows.field.domain, 1.0, alone), given)
     for lines in (earlier, later):
         plan.draw(lines, rng)
@@ -67,7 +67,6 @@ def next_rows(
 
     potentials: dict[Clique, FloatArray] = dict(alone)
     known = [*(c.name for _, c in view.previous), *given]
-    targets = {clique: _counts(domain, clique, before) for clique in potentials}
     for released in measured.interactions:
         clique = released.query.clique
         if clique[1] not in known:
@@ -98,10 +97,15 @@ def _before(view: View, domain: Domain, earlier: IntArray, there: NDArray[np.boo
     return np.stack(columns, axis=1)
 
 
-def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) -> dict[Clique, FloatArray]:
+Tables = dict[Clique, FloatArray]
+
+
+def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) -> tuple[Tables, Tables]:
     """Potentials of the rows by themselves under which rows with what is known of them have the model's tables.
 
-    The model knows what is known together only roughly; used as it is, it would count the same evidence twice.
+    And these tables, as rows with what is known of these lines have them: what the rows drawn are scaled to once more,
+    since counts of some thousand drawn rows are noise themselves. The model knows what is known together only roughly;
+    used as it is, it would count the same evidence twice.
     """
     domain = rows.field.domain
     cliques = [c for c in rows.field.potentials if any(name not in given for name in c)]
@@ -116,7 +120,7 @@ def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) ->
         follows = flat / np.maximum(flat.sum(axis=1, keepdims=True), 1e-12)
         wanted = with_margins(follows * actual[:, None], actual, flat.sum(axis=0) * len(lines))
         targets[clique] = wanted.reshape(domain.shape((*known, *free))).transpose(np.argsort(order))
-    return scaled(domain, rows.field.potentials, given, lines, targets)
+    return scaled(domain, rows.field.potentials, given, lines, targets), targets
 
 
 def scaled(
