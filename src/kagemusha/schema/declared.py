@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kagemusha.schema import toml
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.schema import Schema
 from kagemusha.schema.toml import VERSION, check_version, constraints_of, target_of, with_list
+from kagemusha.schema.unit import Weight
 
 Declared = Schema | Related
 
@@ -25,7 +27,7 @@ OF_ROWS = ("order", "max_rows", "counts_as")
 """Fields of `[unit]` that say of the rows of a person what `[tables.…]` does."""
 
 OF_TABLE = ("id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "derived")
-HEAD = ("version", "target", "tables")
+HEAD = ("version", "target", "weight", "tables")
 FIELDS = ("key", *OF_TABLE, "columns", "constraint")
 
 
@@ -104,7 +106,19 @@ def related_of(document: Mapping[str, Any], folder: Path | None = None) -> Relat
     tables = document["tables"]
     if not isinstance(tables, Mapping) or not tables:
         raise SchemaError('tables: such as [tables.patients] with key = "patient_id" are needed')
-    return Related((_table(name, fields, folder) for name, fields in tables.items()), target_of(document))
+    found = [_table(name, fields, folder) for name, fields in tables.items()]
+    weight = Weight.from_fields(document.get("weight"))
+    if weight is not None:
+        found = [table if table.parent is not None else _weighted(table, weight) for table in found]
+    return Related(found, target_of(document))
+
+
+def _weighted(persons: Table, weight: Weight) -> Table:
+    """The table of the persons, each of whom stands for some of the population."""
+    try:
+        return replace(persons, schema=persons.schema.with_weight(weight))
+    except SchemaError as error:
+        raise SchemaError(f"tables.{persons.name}: {error}") from None
 
 
 def _table(name: str, fields: Any, folder: Any) -> Table:

@@ -27,7 +27,7 @@ from kagemusha.schema.table import MOST_PARTS as MOST_PARTS
 from kagemusha.schema.table import PARTS as PARTS
 from kagemusha.schema.table import Table as Table
 from kagemusha.schema.toml import VERSION
-from kagemusha.schema.unit import Unit
+from kagemusha.schema.unit import Unit, Weight
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ class Related:
         return Unit(self.root.key)
 
     @property
-    def weight(self) -> None:
-        """Related tables have no survey weights."""
-        return None
+    def weight(self) -> Weight | None:
+        """How many people of the population a person stands for: a column of theirs. Rows below weigh as much."""
+        return self.root.schema.weight
 
     def open_facts(self) -> tuple[Fact, ...]:
         """Facts that nobody has declared."""
@@ -160,9 +160,13 @@ class Related:
         return (*(line for table in self.tables for line in table.schema.vouchers()), *said)
 
     def view(self, name: str) -> Schema:
-        """What is counted of a table: its rows with what they are modelled given, or beside the row before."""
+        """What is counted of a table: its rows with what they are modelled given, or beside the row before.
+
+        Without a name that of the persons.
+        """
         from kagemusha.schema.views import NEXT, view_of
 
+        name = name or self.root.name
         if name in (table.name for table in self.tables):
             return view_of(self, self[name]).schema
         return view_of(self, self[name.removesuffix(NEXT)]).next_schema
@@ -193,6 +197,7 @@ class Related:
             rules = [rule.to_fields() for rule in (*table.schema.constraints, *table.rules)]
             parts.append(toml.write_table(table.name, table.to_fields(), columns, rules))
         heads = toml.head_lines(toml.heads(target=self.target))
+        heads += toml.weight_lines({} if self.weight is None else self.weight.to_fields())
         return "\n".join([toml.HEADER, f"version = {VERSION}", *heads, "".join(parts)])
 
     @property

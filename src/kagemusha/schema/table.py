@@ -70,8 +70,10 @@ class Table:
                 raise self.error(f"{field} = {value!r} is not allowed; a whole number from 1 to {most:,} is needed")
         if self.orphans not in ("refuse", "drop"):
             raise self.error(f'orphans = {self.orphans!r} is not allowed; it must be "refuse" or "drop"')
-        if self.schema.unit or self.schema.weight is not None:
-            raise self.error("a unit or a weight is for a table by itself")
+        if self.schema.unit:
+            raise self.error("a unit is for a table by itself")
+        if self.schema.weight is not None and self.parent is not None:
+            raise self.error("weights are those of persons: their rows below weigh as much as they do")
         if self.parent is None and (self.order is not None or self.id is not None):
             raise self.error("the table of the persons has neither order nor id; its key names its rows")
         if self.parent is None and self.rules:

@@ -137,6 +137,12 @@ def head_lines(said: Mapping[str, str]) -> list[str]:
     return [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in said.items()]
 
 
+def weight_lines(weight: Mapping[str, Any]) -> list[str]:
+    """The table of survey weights, if there are any."""
+    fields = [f"{field} = {_value(value)}" for field, value in weight.items()]
+    return ["", WEIGHT_COMMENT, "[weight]", *fields] if weight else []
+
+
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
 
@@ -199,8 +205,7 @@ def write(
     lines += head_lines(heads)
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
-    if weight:
-        lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
+    lines += weight_lines(weight or {})
     lines += [*_columns(columns, ""), *_entries("constraint", rules, RULES_COMMENT)]
     for name, listed in (demands or {}).items():
         lines += _entries(name, listed, DEMANDS_COMMENT[name])

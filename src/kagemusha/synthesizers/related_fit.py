@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kagemusha.certificate.certificate import Certificate
+from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import linked
 from kagemusha.errors import UsageError
 from kagemusha.generators.markov import MarkovGenerator
@@ -116,7 +117,7 @@ class PlannedRelated:
             created=datetime.now(UTC).date().isoformat(),
             unit_column=schema.unit.column,
             ledger=None if book.in_memory else book.head.to_json(),
-        ).with_assumptions([*schema.vouchers(), *self._left(source)])
+        ).with_assumptions([*weighted(schema), *schema.vouchers(), *self._left(source)])
         models = {}
         for name, one in fitted.items():
             view = schema.view(name)
