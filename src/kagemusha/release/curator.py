@@ -224,7 +224,7 @@ class Curator:
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
-        what, asked = self._share.asked(query.what, query.record)
+        what, asked = query.record.asked(query.what, self._share.table, self._share.rows)
         event = ExponentialEvent(what=f"best by {what}", epsilon=epsilon, candidates=len(options), query=asked)
 
         def read(_: Sequence[int]) -> list[bytes]:
@@ -275,7 +275,10 @@ class Curator:
         return self._source
 
     def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
-        moves, (what, asked) = self.unit.sensitivity(query.sensitivity), self._share.asked(query.what, query.record)
+        moves, (what, asked) = (
+            self.unit.sensitivity(query.sensitivity),
+            query.record.asked(query.what, self._share.table, self._share.rows),
+        )
         if mechanism == "laplace":
             epsilon = self._accountant.laplace(affordable(cost))
             l1 = max(1, moves.l1)

@@ -178,7 +178,7 @@ class Finder:
         unit = self._release.unit.of_rows(self._share.rows)
         moves = unit.sensitivity(record_sensitivity(query.kind, {}))
         sigma = math.sqrt(moves.l2_squared / (2 * affordable(cost)))
-        rows, (named, asked) = unit.rows, self._share.asked(what, query)
+        rows, (named, asked) = unit.rows, query.asked(what, self._share.table, self._share.rows)
         event = ThresholdEvent(
             what=named,
             sigma=sigma,

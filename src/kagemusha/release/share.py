@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kagemusha.marginals import NoisyMarginal
-from kagemusha.privacy.budget import QueryRecord
 
 
 @dataclass(frozen=True)
@@ -20,12 +19,6 @@ class Share:
     """What must be left of the budget for other tables, or for what comes after the method."""
     required: tuple[NoisyMarginal, ...] = ()
     """Tables that must be right: released already, and nobody asks for them again."""
-
-    def asked(self, what: str, query: QueryRecord) -> tuple[str, QueryRecord]:
-        """What a query asks, and of which table."""
-        if not self.table:
-            return what, query
-        return f"{self.table}: {what}", replace(query, table=self.table, rows=self.rows)
 
 
 WHOLE = Share()
