@@ -25,7 +25,7 @@ from kagemusha.inference.estimate import estimate
 from kagemusha.inference.evidence import Unknown, evidence_of
 from kagemusha.inference.formula import read_formula
 from kagemusha.inference.moments import Released
-from kagemusha.inference.regression import design
+from kagemusha.inference.regression import MOST_LOGISTIC, design
 from kagemusha.inference.statistics import Statistic, read_statistic
 from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 KEPT, PAGE = HERE / "results" / "inference.csv", HERE / "results" / "inference.md"
 KINDS = (
     *("mean", "share", "mean by group", "difference", "odds ratio"),
-    *(f"{what}, {n} column{'s' * (n > 1)}" for what in ("least squares", "logistic") for n in (1, 2, 3)),
+    *(f"{what}, {n} column{'s' * (n > 1)}" for what in ("least squares", "logistic") for n in (1, 2, 3, 5)),
 )
 FIELDS = ("half", "table", "epsilon", "kind", "asked", "unknown", "held", "error", "width")
 
@@ -77,7 +77,7 @@ def formulas(schema: Schema, model: Model) -> list[tuple[str, str]]:
     released, found = Released(model), []
     names = schema.domain.names
     known = {frozenset(pair) for pair in combinations(names, 2) if released.measured(*pair)}
-    for count in (1, 2, 3):
+    for count in (1, 2, 3, 5):
         taken: dict[str, int] = defaultdict(int)
         for columns in combinations(names, count + 1):
             if not all(frozenset(pair) in known for pair in combinations(columns, 2)):
@@ -85,7 +85,7 @@ def formulas(schema: Schema, model: Model) -> list[tuple[str, str]]:
             *others, last = columns
             outcome = schema.modelled_column(last)
             what = "least squares" if outcome.axis is not None else "logistic"
-            if taken[what] >= MOST_FORMULAS:
+            if taken[what] >= MOST_FORMULAS or (what == "logistic" and count > MOST_LOGISTIC):
                 continue
             taken[what] += 1
             label = outcome.code_names[int(np.argmax(released.counts(last)))]

@@ -20,7 +20,7 @@ from kagemusha.inference.evidence import Unknown
 from kagemusha.rules.conditions import read_where
 from kagemusha.schema import Schema
 
-MOST_PREDICTORS, MOST_FEATURES = 12, 60
+MOST_PREDICTORS, MOST_FEATURES = 12, 30
 USUAL = 0.1
 """Share of people that have the value that others are compared with: the first such one."""
 

@@ -20,7 +20,7 @@ from kagemusha.inference.formula import MOST_FEATURES, Feature, Formula, feature
 from kagemusha.inference.moments import Product, Released, unmeasured
 from kagemusha.models.model import Model
 
-MOST_CELLS, MOST_ROWS = 300_000, 100_000
+MOST_CELLS, MOST_ROWS = 50_000, 30_000
 """The model's people are a table of so many cells, or else so many drawn rows."""
 
 FEWEST = 4.0
@@ -29,11 +29,17 @@ FEWEST = 4.0
 FEWEST_PEOPLE = 30
 """People that a group has, at least, to have a coefficient of its own."""
 
+MOST_LOGISTIC = 3
+"""Columns that explain odds: how often intervals of more hold was not measured."""
+
 LACKING = 0.001
 """Share of people whose outcome may be missing: they count as average."""
 
 STEPS, LARGEST = 50, 15.0
 """Steps of Newton's method, and a logarithm of odds (per deviation of a column) that says that it ran away."""
+
+REFINED = 3
+"""Rounds in which curvature is taken into account where the noise is drawn again."""
 
 UNSURE = "too few people for the noise"
 
@@ -68,6 +74,11 @@ class Sums:
 def fitted(model: Model, formula: Formula, draws: int, rng: np.random.Generator) -> Fitted:
     """The coefficients; `Unknown` says what was not released that they need."""
     require_plain(model)
+    if formula.logistic and len(formula.predictors) > MOST_LOGISTIC:
+        raise Unknown(
+            f"how more than {MOST_LOGISTIC} columns go together is the model's belief alone, and how often intervals of "
+            "such a logistic regression hold is not known"
+        )
     released = Released(model)
     features, outcome = design(released, formula)
     middles = np.array([_mean(released, one) for one in features])
@@ -225,24 +236,32 @@ def _odds(line: FloatArray) -> FloatArray:
 
 
 def _logistic(sums: Sums, people: People, means: FloatArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Newton's method on the score, whose expectation over people is the model's, moved to the released products."""
+    """Newton's method on the score, whose expectation over people is the model's, moved to the released products.
+
+    What is no product of two features is put together from such products, as far as that goes, and moves with them.
+    """
     size = len(sums.outcome)
     x, weight = people.features, people.weight
-    upper = np.triu_indices(size)
-    products = x[:, upper[0]] * x[:, upper[1]]
-    spread = np.sqrt(np.maximum((weight[:, None] * products**2).sum(axis=0), 1e-300))
-    scaled = products / spread
-    gram = np.linalg.pinv((scaled * weight[:, None]).T @ scaled, rcond=1e-9, hermitian=True)
-    apart = sums.means[upper] - (weight[:, None] * products).sum(axis=0)
+    first, second = np.triu_indices(size)
+    products = x[:, first] * x[:, second]
+    spread = np.sqrt(np.maximum(weight @ products**2, 1e-300))
+    heavy = products * weight[:, None] / spread
+    gram = np.linalg.pinv(heavy.T @ products / spread, rcond=1e-9, hermitian=True)
+
+    def along(functions: FloatArray) -> FloatArray:
+        """Each function of people as a sum of products."""
+        return np.asarray((heavy.T @ functions).T @ gram / spread)
+
+    apart = sums.means[first, second] - weight @ products
     deviations = np.sqrt(np.diag(sums.means))
     found = np.zeros(size)
     found[0] = np.log(max(sums.outcome[0], 1e-6) / max(1 - sums.outcome[0], 1e-6))
     for _ in range(STEPS):
         shown = _odds(x @ found)
-        by = ((scaled * (weight * shown)[:, None]).T @ x).T @ gram / spread
+        by = along(x * shown[:, None])
+        slope = shown * (1 - shown)
         score = sums.outcome - x.T @ (weight * shown) - by @ apart
-        slope = (x * (weight * shown * (1 - shown))[:, None]).T @ x
-        step = np.linalg.lstsq(slope, score, rcond=None)[0]
+        step = np.linalg.lstsq((x * (weight * slope)[:, None]).T @ x, score, rcond=None)[0]
         found = found + step
         if not np.isfinite(found).all() or np.abs(found * deviations).max() > LARGEST:
             raise Unknown(UNSURE)
@@ -250,5 +269,16 @@ def _logistic(sums: Sums, people: People, means: FloatArray, outcome: FloatArray
             break
     else:
         raise Unknown(UNSURE)
-    off = outcome - means[:, upper[0], upper[1]] @ by.T
-    return found, np.asarray(np.linalg.solve(slope, off.T).T)
+    # the same equations with other noise, to the second order
+    moved = means[:, first, second]
+    steep = (weight * slope) @ products + (apart + moved) @ along(products * slope[:, None]).T
+    curve = x.T @ (products * (weight * slope * (1 - 2 * shown))[:, None]) * np.where(first == second, 0.5, 1.0)
+    matrix = np.zeros((len(moved), size, size))
+    matrix[:, first, second] = matrix[:, second, first] = steep
+    off = outcome - moved @ by.T
+    change = np.zeros_like(off)
+    for _ in range(REFINED):
+        bent = np.clip(change, -LARGEST / deviations, LARGEST / deviations)
+        right = off - (bent[:, first] * bent[:, second]) @ curve.T
+        change = np.asarray(np.linalg.solve(matrix, right[..., None])[..., 0])
+    return found, np.asarray(change)
