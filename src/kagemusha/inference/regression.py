@@ -76,8 +76,8 @@ def fitted(model: Model, formula: Formula, draws: int, rng: np.random.Generator)
     require_plain(model)
     if formula.logistic and len(formula.predictors) > MOST_LOGISTIC:
         raise Unknown(
-            f"how more than {MOST_LOGISTIC} columns go together is the model's belief alone, and how often intervals of "
-            "such a logistic regression hold is not known"
+            f"how more than {MOST_LOGISTIC} columns go together is the model's belief alone, and how often intervals "
+            "of such a logistic regression hold is not known"
         )
     released = Released(model)
     features, outcome = design(released, formula)
