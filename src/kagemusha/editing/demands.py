@@ -24,8 +24,10 @@ def criterion_of(what: str, columns: Sequence[str], within: str, share: str) -> 
     budget = hundredth(share) if share else SHARE
     if what == TABLES:
         return Criterion(hundredth(within), tuple(columns), share=budget)
+    if what == RULES:
+        return Criterion(rules=True)
     if what != MEAN:
-        raise SchemaError(f"accept: {what!r} is no criterion; it must be tables or mean")
+        raise SchemaError(f"accept: {what!r} is no criterion; it must be tables, mean or rules")
     if len(columns) != 1:
         raise SchemaError("accept: mean must be that of one column")
     near: Any = number(within)

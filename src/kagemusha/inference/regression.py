@@ -42,6 +42,7 @@ REFINED = 3
 """Rounds in which curvature is taken into account where the noise is drawn again."""
 
 UNSURE = "too few people for the noise"
+ALIKE = "the columns that explain cannot be distinguished from each other within the noise"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ def fitted(model: Model, formula: Formula, draws: int, rng: np.random.Generator)
     centred = [replace(one, values=one.values - middle) for one, middle in zip(features, middles, strict=True)]
     sums = _sums(released, centred, outcome)
     drawn_means, drawn_outcome = sums.errors(draws, rng)
-    _require_apart(sums, drawn_means)
+    require_apart(sums.means, drawn_means, ALIKE)
     people = _people(model, centred, outcome, rng)
     if formula.logistic:
         found, scattered = _logistic(sums, people, drawn_means, drawn_outcome)
@@ -180,14 +181,14 @@ def _root(law: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _require_apart(sums: Sums, drawn: FloatArray) -> None:
-    """Refuse columns that nothing distinguishes within the noise."""
-    spread = np.sqrt(np.maximum(np.diag(sums.means), 1e-300))
-    values, vectors = np.linalg.eigh(sums.means / np.outer(spread, spread))
-    least = vectors[:, 0]
-    noise = float(np.std(np.einsum("i,bij,j->b", least / spread, drawn, least / spread)))
-    if (np.diag(sums.means) <= 0).any() or values[0] < max(FEWEST * noise, 1e-9):
-        raise Unknown("the columns that explain cannot be distinguished from each other within the noise")
+def require_apart(matrix: FloatArray, drawn: FloatArray, why: str) -> None:
+    """Refuse equations that the noise, of which some is drawn, might as well leave without an answer."""
+    spread = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    values, vectors = np.linalg.eigh(matrix / np.outer(spread, spread))
+    least = vectors[:, 0] / spread
+    noise = float(np.std(np.einsum("i,bij,j->b", least, drawn, least)))
+    if (np.diag(matrix) <= 0).any() or values[0] < max(FEWEST * noise, 1e-9):
+        raise Unknown(why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +276,7 @@ def _logistic(sums: Sums, people: People, means: FloatArray, outcome: FloatArray
     curve = x.T @ (products * (weight * slope * (1 - 2 * shown))[:, None]) * np.where(first == second, 0.5, 1.0)
     matrix = np.zeros((len(moved), size, size))
     matrix[:, first, second] = matrix[:, second, first] = steep
+    require_apart(matrix.mean(axis=0), matrix - matrix.mean(axis=0), UNSURE)
     off = outcome - moved @ by.T
     change = np.zeros_like(off)
     for _ in range(REFINED):

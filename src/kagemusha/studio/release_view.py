@@ -97,10 +97,17 @@ def shown(place: Place, ref: str) -> Shown:
         has_page=PAGE in files,
         has_quality=QUALITY[1] in files,
         signed=SIGNATURE in files,
-        tables=tuple(certificate.tables) if len(certificate.tables) > 1 else (),
+        tables=tables_in(folder),
         kept=[name for name in files if is_required_table(name)],
         answers=answers(certificate),
     )
+
+
+def tables_in(folder: Path) -> Sequence[str]:
+    """The tables that belong together in a release; none in one of one table."""
+    if not declares_several(folder / SCHEMA):
+        return ()
+    return [table.name for table in tables_of(load_declared(folder / SCHEMA))]
 
 
 def file_of(place: Place, ref: str, name: str) -> Path:

@@ -41,15 +41,16 @@ def release(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[
     declared, order = load_declared(schema), wanted.order(schema)
     if isinstance(declared, Related):
         several = make_related_release(order, declared, progress=progress)
-        return _outcome(several.certificate, wanted.rows or several.model.rows, paid_before=several.paid_before)
+        rows = wanted.rows or several.model.rows
+        return _outcome(several.certificate, rows, len(declared.tables), paid_before=several.paid_before)
     made = make_release(order, progress=progress)
-    return _outcome(made.certificate, made.rows, paid_before=made.paid_before)
+    return _outcome(made.certificate, made.rows, 1, paid_before=made.paid_before)
 
 
-def _outcome(certificate: Certificate, rows: int, *, paid_before: bool) -> dict[str, Any]:
+def _outcome(certificate: Certificate, rows: int, tables: int, *, paid_before: bool) -> dict[str, Any]:
     return {
         "rows": rows,
-        "tables": len(certificate.tables),
+        "tables": tables,
         "release": certificate.release,
         "epsilon": certificate.epsilon,
         "method": certificate.method,
@@ -73,8 +74,11 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
         return None
     if (folder / CERTIFICATE).stat().st_mtime < since:
         return None
+    tables = 1
     if declares_several(folder / SCHEMA):
-        rows, certificate = load_related(folder).rows, Certificate.from_json(read_certificate(folder / CERTIFICATE))
+        several = load_related(folder)
+        rows, tables = several.rows, len(several.schema.tables)
+        certificate = Certificate.from_json(read_certificate(folder / CERTIFICATE))
     else:
         model = load_release(folder)
         rows, certificate = model.rows, model.certificate
@@ -85,7 +89,7 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
         book.close()
     if certificate.digest() not in known.get(certificate.release, "").split():
         return None
-    return _outcome(certificate, wanted.rows or rows, paid_before=False)
+    return _outcome(certificate, wanted.rows or rows, tables, paid_before=False)
 
 
 def solve(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
