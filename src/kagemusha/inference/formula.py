@@ -106,7 +106,7 @@ def _holds(text: str, schema: Schema) -> Feature:
 
 
 def features_of(column: Modelled, counts: FloatArray, together: IntArray, fewest: float) -> list[Feature]:
-    """The features of a column that explains; `together` numbers groups of codes that cannot be told apart.
+    """The features of a column that explains; `together` numbers groups of codes that cannot be distinguished.
 
     Groups of fewer than `fewest` people are joined, and, if they still are too few, counted with the usual one.
     """

@@ -102,7 +102,7 @@ class Planned:
             mechanism = "laplace" if ACCOUNTANTS[accounting].pure else "gaussian"
             tables = required.measured(curator, mechanism) if source.schema.demands.required else []
             demands = source.schema.demands
-            kept_back = demands.tested * curator.total if demands.asked else 0.0
+            kept_back = demands.tested * curator.total if demands.accept else 0.0
             given = Curator(source, release, share=Share(kept_back=kept_back, required=tuple(tables)))
             fitted = synthesizer.build(given, progress=progress)
             own = [m for m in fitted.measurements if not any(m is table for table in tables)]
