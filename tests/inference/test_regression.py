@@ -90,7 +90,7 @@ def test_the_law_of_the_noise_is_that_of_sums_over_tables_with_noise() -> None:
     age, stay = values_of(SCHEMA.modelled_column("age")), values_of(SCHEMA.modelled_column("stay"))
     ward = features_of(SCHEMA.modelled_column("ward"), sums.counts("ward"), np.arange(3), 1.0)
 
-    pairs = [(age, stay), (age, ward[0]), (stay, ward[1]), (ward[0], ward[1]), (age, age), (age, None)]
+    pairs = [(age, stay), (age, ward[0]), (stay, ward[1]), (ward[0], ward[0]), (age, age), (age, None)]
 
     def taken(one: Model) -> list[float]:
         own = Released(one)
@@ -153,10 +153,10 @@ def test_what_was_not_measured_is_refused_and_what_would_help_is_named() -> None
 
 
 def test_rare_values_share_a_coefficient() -> None:
-    ward = Category("ward", categories=("a", "b", "c", "d"), missing=True)
+    ward = Category("ward", categories=("a", "b", "c", "d"), missing=True, out_of_domain="clip")
     counts = np.array([500.0, 10.0, 300.0, 12.0, 3.0])
     names = [one.name for one in features_of(ward, counts, np.arange(5), 20.0)]
-    assert names == ["ward = c against a", "ward = b or d or (missing) against a"] or len(names) == 2
+    assert names == ["ward = c against a", "ward = b or d or (missing) against a"]
     held = features_of(ward, counts, np.array([0, 0, 2, 3, 3]), 1.0)
     assert [one.values.tolist() for one in held] == [[0, 0, 1, 0, 0], [0, 0, 0, 1, 1]]
     assert joined(4, [np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])]).tolist() == [0, 0, 0, 3]

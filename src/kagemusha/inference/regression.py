@@ -183,11 +183,13 @@ def _root(law: FloatArray) -> FloatArray:
 
 def require_apart(matrix: FloatArray, drawn: FloatArray, why: str) -> None:
     """Refuse equations that the noise, of which some is drawn, might as well leave without an answer."""
-    spread = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    if not (np.diag(matrix) > 0).all():
+        raise Unknown(why)
+    spread = np.sqrt(np.diag(matrix))
     values, vectors = np.linalg.eigh(matrix / np.outer(spread, spread))
     least = vectors[:, 0] / spread
     noise = float(np.std(np.einsum("i,bij,j->b", least, drawn, least)))
-    if (np.diag(matrix) <= 0).any() or values[0] < max(FEWEST * noise, 1e-9):
+    if values[0] < max(FEWEST * noise, 1e-9):
         raise Unknown(why)
 
 

@@ -78,7 +78,7 @@ def _tables_in_words(schema: Related, persons: int, epsilon: float, say: Catalog
     for one in plan_tables(schema, create(DEFAULT), Budget(epsilon), persons):
         if one.errors is None:
             continue
-        least, most = sorted(f"{50 * error:.1f}" for error in one.errors)
+        least, most = (f"{50 * error:.1f}" for error in sorted(one.errors))
         near = least if least == most else f"{least}–{most}"
         found.append(say("{table}: {n} of 100 in a wrong cell, {share} % of the budget",
                          table=one.table, n=near, share=f"{100 * one.share:.0f}"))  # fmt: skip
