@@ -18,6 +18,7 @@ from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.annotation.store_desk import StoreDesk
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
+from kagemusha.files import scheme_of
 from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Drop, Schema
@@ -130,9 +131,10 @@ def explanatory(schema: Declared, label: str) -> Schema:
 def run_rounds(
     project: Project,
     store: Store,
-    table: Path,
+    table: str | Path,
     schema: Declared,
     *,
+    place: str | None = None,
     ledger: str | Path,
     policy: str = "default",
     key: str = "",
@@ -140,16 +142,17 @@ def run_rounds(
 ) -> Model:
     """The loop, until both budgets are spent.
 
-    Waits for labels in the store; may be killed and started again at any time.
+    Waits for labels in the store; may be killed and started again at any time. `place` is the table of a database.
     """
     declared = explanatory(schema, project.question)
     places: Mapping[str, Place] = {}
     if isinstance(schema, Related):
         family = Family(schema).without(project.question)
-        source: Source = family.source(open_related(table, family.related))
+        source: Source = family.source(open_related(table, family.related, place=place))
         places, dataset = family.places, source.name
     else:
-        source, dataset = open_source(table, declared), str(table.resolve())
+        source = open_source(table, declared, table=place)
+        dataset = None if scheme_of(table) is not None else str(Path(table).resolve())
     desk = StoreDesk(store, len(project.classes), _Shown(declared, places), shared=project.shared, rested=rested)
 
     def progress(what: str, share: float) -> None:

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
+from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, TableOption, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.cli.with_default import with_default
 from kagemusha.errors import DataError, UsageError
-from kagemusha.files import read_regular
+from kagemusha.files import read_regular, scheme_of
 
 DONE = "release"
 
@@ -62,9 +62,10 @@ def predict(
 @app.command(name="label")
 def annotate(
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="The private table: CSV or Parquet; a folder of them, where the schema declares several tables.",
+            help="The private table: a file, or the address of a database; where the schema declares several tables, "
+            "the folder that holds them, or the database.",
             show_default=False,
         ),
     ],
@@ -98,6 +99,7 @@ def annotate(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The project's folder.", show_default=False)] = None,
     port: Annotated[int, typer.Option(help="Port on this computer; 0 takes a free one.")] = 0,
+    table: TableOption = None,
     ledger: LedgerOption = None,
     policy: Policy = "default",
     take: Annotated[
@@ -121,6 +123,7 @@ def annotate(
     from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import STORE, Project, open_project, require_possible
+    from kagemusha.making.order import usual_folder
     from kagemusha.privacy.budget import MOST_DELTA
     from kagemusha.schema.declared import load_declared
     from kagemusha.schema.related import Related
@@ -145,9 +148,10 @@ def annotate(
     )
     project = Project(label, names, _text(guideline), epsilon, delta, settings, shared)
     declared = load_declared(schema)
-    if not (data.exists() if isinstance(declared, Related) else data.is_file()):
+    there = Path(data).exists() if isinstance(declared, Related) else Path(data).is_file()
+    if scheme_of(data) is None and not there:
         raise DataError(f"{data}: no such file")
-    folder = out or Path(f"{data.stem}-labels")
+    folder = out or Path(f"{str(usual_folder(data, table)).removesuffix('-doubles')}-labels")
     require_possible(project, declared)
     taken = _text(take)
     if take is not None and not (folder / STORE).exists():
@@ -158,12 +162,20 @@ def annotate(
         say(f"{take_labels(store, taken)} new labels")
         return
     if alone:
-        _rounds(project, store, data, declared, folder, ledger_path(ledger, data), policy)
+        _rounds(project, store, (data, table), declared, folder, ledger_path(ledger, data), policy)
         return
     _serve(store, folder, port)
 
 
-def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: str | Path, policy: str) -> None:
+def _rounds(
+    project: Any,
+    store: Any,
+    where: tuple[str, str | None],
+    schema: Any,
+    folder: Path,
+    ledger: str | Path,
+    policy: str,
+) -> None:
     """The loop, in a process of its own; ends with a release."""
     from kagemusha.annotation.families import Family
     from kagemusha.annotation.project import explanatory, run_rounds
@@ -172,7 +184,7 @@ def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, led
     from kagemusha.schema.related import Related
 
     _end_with_the_server()
-    model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy)
+    model = run_rounds(project, store, where[0], schema, place=where[1], ledger=ledger, policy=policy)
     if not (folder / DONE).exists():
         publish(model, folder / DONE, ledger=ledger)
     promise = f"{model.certificate.promised.in_words()}, for the rounds; labels are given to doubles and cost none"
