@@ -124,11 +124,13 @@ class RelatedSource:
 
     def source(self, name: str) -> Source:
         """What is counted of a table: see `Related.view`."""
-        if name in self._sources:
-            own = self.schema.view(name).domain
-            whole = self._sources[name]
-            return whole if whole.domain == own else PartSource(whole, own.names)
-        return self._sources[name.removesuffix(NEXT)]
+        return self._shown[name] if name in self._shown else self._sources[name.removesuffix(NEXT)]
+
+    @cached_property
+    def _shown(self) -> Mapping[str, Source]:
+        own = {name: self.schema.view(name).domain for name in self._sources}
+        whole = self._sources
+        return {n: whole[n] if whole[n].domain == d else PartSource(whole[n], d.names) for n, d in own.items()}
 
     @cached_property
     def _sources(self) -> Mapping[str, Source]:
