@@ -16,7 +16,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from kagemusha.columns import Modelled
+from kagemusha.columns import Column, Modelled
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema import toml
@@ -209,8 +209,10 @@ class Related:
 
     @property
     def apart(self) -> Related:
-        """The same with persons in a table of their own, as doubles come."""
-        return Related(replace(table, first_of=None) for table in self.tables)
+        """The same as doubles come: persons in a table of their own, and nothing that is left out of doubles."""
+        return Related(
+            replace(table, first_of=None, schema=replace(table.schema, columns=_kept(table))) for table in self.tables
+        )
 
     # what verify and certificates ask of any schema
 
@@ -281,6 +283,10 @@ class Related:
         return Related(
             replace(t, schema=t.schema.with_constraints(*rules[t.name]), rules=across[t.name]) for t in self.tables
         )
+
+
+def _kept(table: Table) -> tuple[Column, ...]:
+    return tuple(c for c in table.schema.columns if c.in_doubles or c.name in table.keys)
 
 
 def _across(table: Table) -> dict[str, Any]:
