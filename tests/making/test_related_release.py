@@ -351,7 +351,8 @@ def test_columns_that_are_left_out_stop_nothing(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text(
         'version = 1\n[tables.patients]\nkey = "patient_id"\n[tables.patients.columns.name]\nkind = "drop"\n'
         'reason = "a name"\n[tables.patients.columns.sex]\nkind = "category"\ncategories = ["F", "M"]\n'
-        '[tables.visits]\nparent = "patients"\nkey = "patient_id"\nmax_rows = 6\n[tables.visits.columns.ward]\nkind = "category"\n'
+        '[tables.visits]\nparent = "patients"\nkey = "patient_id"\nmax_rows = 6\n'
+        '[tables.visits.columns.ward]\nkind = "category"\n'
         'categories = ["a", "b"]\n'
     )
     out = tmp_path / "doubles"
