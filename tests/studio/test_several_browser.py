@@ -116,6 +116,7 @@ def test_from_two_files_to_a_verified_release(studio: Studio, browser: Any, tmp_
     page.goto(address(page, "/language/ja?back=/"))
     found += look(page, ["/schema?t=./", "/plan?t=./", "/release?r=hospital-tables-doubles"])
     assert not found, "\n".join(found)
+    page.goto(address(page, "/release?r=hospital-tables-doubles"))
     person.tick("私はこの表を見てよい立場です")
     page.locator("form[data-call=look] button").click()
     person.at("/job/")
