@@ -2,8 +2,9 @@
 
 A table of the zoo is the population; samples are drawn from it with replacement, put through kage, and means, shares,
 differences, odds ratios and regressions that can be asked of its first columns are estimated. The truth is the
-population's own, as the schema codes it. Tables that are done are kept in results/inference.csv (not part of the project); the page is
-results/inference.md. The method was set on the tables of the train half; those of the test half were run once.
+population's own, as the schema codes it. Tables that are done are kept in results/inference.csv, which is no part of
+the project; the page is results/inference.md, and docs/estimates.md has its summary. The method was set on the tables
+of the train half; those of the test half were run once.
 """
 
 from __future__ import annotations

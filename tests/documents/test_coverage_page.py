@@ -1,4 +1,4 @@
-"""What the page of estimates says of coverage is what the benchmark's page has of the tables that were looked at once."""
+"""What the page of estimates says of coverage is what the benchmark has of the tables that were looked at once."""
 
 from __future__ import annotations
 
