@@ -15,6 +15,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from kagemusha.columns import Column
 from kagemusha.columns.column import shown
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
@@ -129,8 +130,9 @@ class Related:
 
     @property
     def apart(self) -> Related:
-        """The same with persons in a table of their own, as doubles come."""
-        return Related((replace(table, first_of=None) for table in self.tables), self.target)
+        """The same as doubles come: persons in a table of their own, and nothing that is left out of doubles."""
+        kept = (replace(t, first_of=None, schema=replace(t.schema, columns=_kept(t))) for t in self.tables)
+        return Related(kept, self.target)
 
     # what verify and certificates ask of any schema
 
@@ -209,6 +211,10 @@ class Related:
             replace(t, schema=t.schema.with_constraints(*rules[t.name]), rules=across[t.name]) for t in self.tables
         )
         return Related(tables, self.target)
+
+
+def _kept(table: Table) -> tuple[Column, ...]:
+    return tuple(c for c in table.schema.columns if c.in_doubles or c.name in table.keys)
 
 
 def _across(table: Table) -> dict[str, Any]:
