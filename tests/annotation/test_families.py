@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from command import Run
-from kagemusha.annotation.families import Family, grouped
+from kagemusha.annotation.cards import grouped
 from kagemusha.annotation.project import Project, explanatory, open_project, require_possible, run_rounds
 from kagemusha.annotation.results import write_results
 from kagemusha.annotation.store import Store
@@ -19,6 +19,7 @@ from kagemusha.errors import UsageError
 from kagemusha.ledger.open import open_ledger
 from kagemusha.schema.declared import read_declared
 from kagemusha.schema.related import Related
+from kagemusha.sources.families import Family
 from kagemusha.sources.several import open_related
 
 from .people import settings
@@ -125,7 +126,7 @@ def test_nobody_elses_record_moves() -> None:
 
 
 def test_the_mutant_that_takes_anybodys_last_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kagemusha.annotation.families.starts_of", lambda parents: np.arange(len(parents)) % 2 == 0)
+    monkeypatch.setattr("kagemusha.sources.families.starts_of", lambda parents: np.arange(len(parents)) % 2 == 0)
     with pytest.raises(AssertionError):
         test_nobody_elses_record_moves()
 

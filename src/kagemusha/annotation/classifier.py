@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kagemusha.annotation.families import Family
 from kagemusha.annotation.judges import Forest, ForestTrainer, RecordVectors
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding import Encoder
@@ -22,6 +21,7 @@ from kagemusha.files import parse_json, read_regular
 from kagemusha.schema import Schema
 from kagemusha.schema.declared import read_declared
 from kagemusha.schema.related import Related
+from kagemusha.sources.families import Family
 
 FORMAT = "kagemusha classifier 1"
 MOST_BYTES = 100 << 20

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from kagemusha.annotation.classifier import Classifier, load_classifier
-from kagemusha.annotation.families import Family
 from kagemusha.errors import UsageError
 from kagemusha.files import TABLE_FILES
 from kagemusha.schema.related import Related
+from kagemusha.sources.families import Family
 from kagemusha.sources.rawfile import open_file
 from kagemusha.sources.several import open_related
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.annotation.cards import cards
-from kagemusha.annotation.families import Family, Place, grouped
+from kagemusha.annotation.cards import cards, grouped
 from kagemusha.annotation.loop import Annotated
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.annotation.store_desk import StoreDesk
@@ -25,6 +24,7 @@ from kagemusha.schema import Drop, Schema
 from kagemusha.schema.declared import Declared
 from kagemusha.schema.related import Related
 from kagemusha.sources import Source, open_source
+from kagemusha.sources.families import Family, Place
 from kagemusha.sources.several import open_related
 from kagemusha.synthesizers.fit import fit
 

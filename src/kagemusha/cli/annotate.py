@@ -177,11 +177,11 @@ def _rounds(
     policy: str,
 ) -> None:
     """The loop, in a process of its own; ends with a release."""
-    from kagemusha.annotation.families import Family
     from kagemusha.annotation.project import explanatory, run_rounds
     from kagemusha.annotation.results import write_results
     from kagemusha.door import publish
     from kagemusha.schema.related import Related
+    from kagemusha.sources.families import Family
 
     _end_with_the_server()
     model = run_rounds(project, store, where[0], schema, place=where[1], ledger=ledger, policy=policy)

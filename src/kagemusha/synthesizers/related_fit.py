@@ -19,6 +19,7 @@ from kagemusha.certificate.sentences import weighted
 from kagemusha.encoding.travels import linked
 from kagemusha.errors import UsageError
 from kagemusha.generators.markov import MarkovGenerator
+from kagemusha.ledger.open import opened as ledger_of
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.models.doubles import Doubles
 from kagemusha.models.families import draw_tables, parents
@@ -258,11 +259,11 @@ def fit_related(
     related: Related,
     budget: Budget,
     *,
-    ledger: Ledger,
+    ledger: Ledger | None = None,
     progress: Progress = silent,
     **how: Any,
 ) -> RelatedModel:
-    """Plan and carry out; `how` is as in `plan_related`."""
+    """Plan and carry out; `how` is as in `plan_related`. Without a ledger it is accounted in memory only."""
     planned = plan_related(synthesizer, tables, related, budget, **how)
     planned.require_readable()
-    return planned.carry_out(ledger, progress=progress)
+    return planned.carry_out(ledger_of(ledger), progress=progress)

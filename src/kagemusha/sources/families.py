@@ -1,4 +1,4 @@
-"""A person with the last rows as one record: what is labelled where the schema declares several tables.
+"""A person with the last rows as one record: what is labelled, and who is attacked, where there are several tables.
 
 A record holds the person's columns, how many rows they have, and the columns of the last rows of each table right
 below, the last one first; a mark stands where there is no such row. It follows from the rows of that person alone and
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -152,25 +151,3 @@ def _without(table: Table, label: str) -> Table:
     rules = [rule for rule in table.schema.constraints if label not in rule.columns]
     own = tuple(rule for rule in table.rules if not any(label == name.rpartition(".")[2] for name in rule.columns))
     return replace(table, schema=Schema(kept, constraints=rules, weight=table.schema.weight), rules=own)
-
-
-def grouped(card: Sequence[Mapping[str, Any]], places: Mapping[str, Place]) -> list[dict[str, Any]]:
-    """The cells of a card, those of rows with the table, which row it is, and whether there is one."""
-    found = []
-    absent = {
-        (place.table, place.back)
-        for place in places.values()
-        if all(c["value"] == "not known" for c in card if c["column"] in places and _same(places[c["column"]], place))
-    }
-    for cell in card:
-        place = places.get(cell["column"])
-        where = {}
-        if place is not None:
-            gone = (place.table, place.back) in absent
-            where = {"of": place.table, "back": place.back, "name": place.column, "absent": gone}
-        found.append({**cell, **where})
-    return found
-
-
-def _same(one: Place, other: Place) -> bool:
-    return (one.table, one.back) == (other.table, other.back)
