@@ -316,8 +316,8 @@ def test_what_related_tables_do_not_have_is_refused(place: Path) -> None:
     schema = kg.load_related(place / "doubles").schema
     assert isinstance(schema, Related)
     for given, why in (
-        ({"discover": 0.1}, "discover"),
-        ({"target": "sex"}, "target"),
+        ({"discover": 0.1}, "has nothing to find"),
+        ({"allow_derived": True}, "allow_derived"),
         ({"method": "mst"}, "method 'mst' does not model related tables"),
     ):
         with pytest.raises(UsageError, match=why):
