@@ -7,7 +7,7 @@ yours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,9 @@ from kagemusha.evaluation.compare_report import Line, summarise
 from kagemusha.evaluation.evaluate import INTERNAL, Evaluation
 from kagemusha.evaluation.evaluate import evaluate as run_evaluation
 from kagemusha.evaluation.learners import USUAL
+from kagemusha.evaluation.related import RelatedErrors, evaluate_related
 from kagemusha.files import is_postgres
+from kagemusha.folder.related import doubles_in, load_related
 from kagemusha.models.model import Model
 from kagemusha.pages import card
 from kagemusha.planning.forecast import Forecast, closed, forecast
@@ -43,6 +45,7 @@ from kagemusha.proposal.servers import whole_table
 from kagemusha.release.looks import note_look
 from kagemusha.schema import Schema
 from kagemusha.sources.open import located
+from kagemusha.sources.several import open_related
 from kagemusha.synthesizers.registry import create
 from kagemusha.synthesizers.suited import suited
 
@@ -137,6 +140,22 @@ def evaluate(
             rng=np.random.default_rng(seed),
             progress=tell,
         )
+
+
+def evaluate_tables(
+    real: Any,
+    folder: Path,
+    *,
+    ledger: str | Path | None = None,
+    dataset: str | None = None,
+    seed: int = 0,
+    noted: Callable[[str], None] = lambda _: None,
+) -> RelatedErrors:
+    """The doubles of a release beside the real tables; the ledger hears of the look first, `noted` what it says."""
+    schema = load_related(folder).schema
+    source = open_related(real, schema)
+    noted(note_look(real, "evaluate", ledger=ledger, dataset=dataset, known=source.identity()))
+    return evaluate_related(source, doubles_in(folder, schema), schema, rng=np.random.default_rng(seed))
 
 
 def compare(

@@ -44,6 +44,13 @@ def test_a_target_with_special_values_is_predicted_where_it_is_a_number() -> Non
     assert set(found.synthetic) == {"tree"}
 
 
+def test_a_number_of_two_values_is_classified() -> None:
+    schema = Schema([Integer("died", lower=0, upper=1), Integer("dose", lower=0, upper=2, special=(9,))])
+    real = CodedTable.of_codes(schema, np.random.default_rng(0).integers(0, 2, (200, 2)))
+    assert utility(real, real, "died", models=("tree",)).labels
+    assert not utility(real, real, "dose", models=("tree",)).labels
+
+
 def test_a_target_that_is_no_number_anywhere_is_refused() -> None:
     codes = np.column_stack([np.full(50, 10), np.arange(50) % 2, np.arange(50) % 2])
     with pytest.raises(UsageError, match="'dose' is missing or a special value in every"):

@@ -217,3 +217,30 @@ def test_the_command_line_says_all_of_it(tmp_path: Path, run: Run) -> None:
     assert "Tables that must be right" in (tmp_path / "d" / "quality.html").read_text(encoding="utf-8")
     refusal = run("synth", "people.csv", "--schema", "people.toml", "--out", "e", "--method", "gaussian", code=2)
     assert "keeps no tables that must be right" in refusal.stderr
+
+
+def test_that_no_rule_is_broken_costs_nothing_and_is_checked(tmp_path: Path) -> None:
+    import kagemusha as kg
+    from kagemusha.planning.demanded import in_words, with_demands
+
+    ruled = SCHEMA.with_constraints("never ward = 'c' and died = 'yes'")
+    own = replace(ruled, demands=Demands((), (Criterion(rules=True), Criterion(0.3, tables=("ward", "died")))))
+    alone = replace(ruled, demands=Demands((), (Criterion(rules=True),)))
+    method = create("kage")
+    plain = method.plan(own.domain, Budget(1.0))
+    assert with_demands(plain, alone).steps == plain.steps
+    assert "by construction, for nothing" in in_words(own, method, Budget(1.0), 1000)[0]
+    model = fit(method, people(), Budget(1.0, 1e-6), schema=own)
+    first, second = model.certificate.parameters["acceptance"]
+    assert (first["answer"], second["criterion"]) == ("kept", "all two-way tables of ward, died within 30 %")
+    assert "no budget was spent" in first["found"]
+    asked = [event for event in model.certificate.events if event.query and event.query.kind == "tables-within"]
+    assert len(asked) <= 1
+    kg.publish(model, tmp_path / "doubles")
+    assert verify_release(tmp_path / "doubles").intact
+    doubles = pd.read_csv(tmp_path / "doubles" / "synthetic.csv")
+    assert not ((doubles.ward == "c") & (doubles.died == "yes")).any()
+    mended(tmp_path / "doubles", lambda p: p["acceptance"][0].update(found="nothing at all"))
+    assert "not what follows from construction" in refused(tmp_path / "doubles")
+    cheap = fit(create("independent"), people(500), Budget(1.0, 1e-6), schema=alone, simulation=0)
+    assert [one["answer"] for one in cheap.certificate.parameters["acceptance"]] == ["kept"]

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from kagemusha.columns.moment import Moment
 from kagemusha.encoding import Encoder
 from kagemusha.errors import DataError
 from kagemusha.proposal import propose
+from kagemusha.proposal.moments import FORMATS
 from kagemusha.proposal.propose import propose_kinds
 from kagemusha.schema import Category, Schema, Unit
 from kagemusha.schema.lint import check
@@ -155,6 +157,21 @@ def test_milliseconds_are_dates_in_files_as_in_frames(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pa.table({"seen": days}), tmp_path / "t.parquet")
     assert propose(tmp_path / "t.parquet") == propose(pa.table({"seen": days}))
     assert propose(tmp_path / "t.parquet")["seen"].kind == "date"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_doubles_write_moments_as_the_table_does(form: str) -> None:
+    rng = np.random.default_rng(2)
+    moments = pd.Timestamp("2021-01-02") + pd.to_timedelta(rng.integers(0, 900 * 86_400_000, 60), unit="ms")
+    texts = moments.strftime(form)
+    column = propose(pd.DataFrame({"seen": texts, "n": range(60)}))["seen"]
+    assert isinstance(column, Moment)
+    assert column.format == form
+    coder = Encoder(Schema([column]))
+    codes = coder.encode(pd.DataFrame({"seen": texts}))
+    written = coder.decode(codes, rng=rng)
+    assert (coder.encode(written) == codes).all(), "what doubles say is read as what they are"
+    assert pd.to_datetime(written["seen"], format=form).notna().all()
 
 
 def test_numbers_with_a_long_tail_get_bins_that_grow() -> None:

@@ -90,12 +90,16 @@ def test_shares_are_tenths_and_never_more_than_half_together() -> None:
         ('[require]\ntable = ["ward"]', "a list is needed"),
         ('[[accept]]\ntables = ["ward"]\nwithin = 0.1', "must list 2 to"),
         ('[[accept]]\ntables = ["ward", "sex"]\nwithin = 1.5', "at most 1"),
-        ("[[accept]]\nwithin = 0.1", "either tables"),
-        ('[[accept]]\ntables = ["ward", "sex"]\nmean = "stay"\nwithin = 0.1', "either tables"),
+        ("[[accept]]\nwithin = 0.1", "say what is demanded"),
+        ('[[accept]]\ntables = ["ward", "sex"]\nmean = "stay"\nwithin = 0.1', "say what is demanded"),
         ('[[accept]]\nmean = "ward"\nwithin = 0.1', "no column of numbers"),
         ('[[accept]]\nmean = "day"\nwithin = 0.1', "no column of numbers"),
         (2 * '[[accept]]\nmean = "stay"\nwithin = 0.1\nshare = 0.4\n\n', "add up"),
         ('[[accept]]\nmean = "stay"\nwithin = true', "must be a number"),
+        ("[[accept]]\nrules = false", "say what is demanded"),
+        ("[[accept]]\nrules = true\nwithin = 0.1", "rules = true stands alone"),
+        ("[[accept]]\nrules = true\nshare = 0.1", "rules = true stands alone"),
+        ('[[accept]]\nrules = true\nmean = "stay"', "say what is demanded"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(text: str, words: str) -> None:
@@ -107,3 +111,12 @@ def test_columns_that_are_no_longer_modelled_are_noticed() -> None:
     columns = [Category("ward", categories=("a", "b")), Integer("stay", lower=0, upper=9)]
     with pytest.raises(SchemaError, match="no column 'sex'"):
         Schema(columns, demands=DEMANDS)
+
+
+def test_that_no_rule_is_broken_is_demanded_for_nothing() -> None:
+    schema = Schema.loads(COLUMNS + "[[accept]]\nrules = true\n")
+    (criterion,) = schema.demands.accept
+    assert (criterion.columns, criterion.share, schema.demands.tested, schema.demands.asked) == ((), 0.0, 0.0, ())
+    assert criterion.words == "no double breaks a rule of the schema"
+    assert Schema.loads(schema.dumps()).demands == schema.demands
+    assert "rules = true" in schema.dumps()

@@ -95,5 +95,5 @@ class Person:
 
     def at(self, to: str) -> None:
         """Wait for a page."""
-        self.page.wait_for_url(f"**{to}*")
+        self.page.wait_for_url(f"**{to}**")
         self.contents.append(self.page.content())

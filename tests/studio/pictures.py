@@ -10,6 +10,7 @@ from typing import Any
 
 from playwright import sync_api as playwright
 
+from .families import write_families
 from .hospital import write_hospital
 from .person import CHROMIUM, FLAGS, Person, Studio
 
@@ -85,5 +86,29 @@ def main(out: Path) -> None:
         studio.end()
 
 
+def several(out: Path) -> None:
+    """Tables that belong together, on the way."""
+    studio = Studio(write_families(Path(tempfile.mkdtemp()) / "hospital", 800))
+    try:
+        with playwright.sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            page = browser.new_context(viewport={"width": 1100, "height": 900}, locale="en-GB").new_page()
+            page.goto(studio.start())
+            person = Person(page)
+            person.follow("All tables of this folder", "/table")
+            person.tick("I may see this table")
+            person.press("Draft with facts")
+            person.at("/schema")
+            person.write("You (kept in the file", "Dr Ito")
+            person.press("Confirm the table")
+            person.sees("Saved.")
+            page.evaluate("window.scrollTo(0, 0)")
+            taken(page, out / "studio-tables.png", 1600, 1400)
+            browser.close()
+    finally:
+        studio.end()
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    several(Path(sys.argv[1]))

@@ -17,6 +17,7 @@ from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.annotation.store_desk import StoreDesk
 from kagemusha.arrays import IntArray
 from kagemusha.errors import UsageError
+from kagemusha.files import scheme_of
 from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Drop, Schema
@@ -122,9 +123,10 @@ def explanatory(schema: Schema, label: str) -> Schema:
 def run_rounds(
     project: Project,
     store: Store,
-    table: Path,
+    table: str | Path,
     schema: Schema,
     *,
+    place: str | None = None,
     ledger: str | Path,
     policy: str = "default",
     key: str = "",
@@ -132,10 +134,10 @@ def run_rounds(
 ) -> Model:
     """The loop, until both budgets are spent.
 
-    Waits for labels in the store; may be killed and started again at any time.
+    Waits for labels in the store; may be killed and started again at any time. `place` is the table of a database.
     """
     declared = explanatory(schema, project.question)
-    source = open_source(table, declared)
+    source = open_source(table, declared, table=place)
     desk = StoreDesk(store, len(project.classes), _Shown(declared), shared=project.shared, rested=rested)
 
     def progress(what: str, share: float) -> None:
@@ -146,7 +148,7 @@ def run_rounds(
         source,
         Budget(project.epsilon, project.delta),
         ledger=ledger,
-        dataset=str(table.resolve()),
+        dataset=None if scheme_of(table) is not None else str(Path(table).resolve()),
         policy=policy,
         key=key,
         progress=progress,

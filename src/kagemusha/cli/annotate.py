@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, ledger_path
+from kagemusha.cli.options import Delta, Epsilon, LedgerOption, Policy, TableOption, ledger_path
 from kagemusha.cli.output import plain, say, warn
 from kagemusha.cli.with_default import with_default
 from kagemusha.errors import DataError, UsageError
-from kagemusha.files import read_regular
+from kagemusha.files import read_regular, scheme_of
 
 DONE = "release"
 
@@ -56,7 +56,9 @@ def predict(
 
 @app.command(name="label")
 def annotate(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.", show_default=False)],
+    data: Annotated[
+        str, typer.Argument(help="The private table: a file, or the address of a database.", show_default=False)
+    ],
     schema: Annotated[Path, typer.Option("--schema", help="What is public about it (TOML).", show_default=False)],
     label: Annotated[str, typer.Option("--label", help="What people are asked about every record, such as income.")],
     classes: Annotated[str, typer.Option("--classes", help='The possible answers, with commas: "<=50K,>50K".')],
@@ -87,6 +89,7 @@ def annotate(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The project's folder.", show_default=False)] = None,
     port: Annotated[int, typer.Option(help="Port on this computer; 0 takes a free one.")] = 0,
+    table: TableOption = None,
     ledger: LedgerOption = None,
     policy: Policy = "default",
     take: Annotated[
@@ -110,6 +113,7 @@ def annotate(
     from kagemusha.annotation.incoming import take_labels
     from kagemusha.annotation.loop import Annotated as Settings
     from kagemusha.annotation.project import STORE, Project, open_project, require_possible
+    from kagemusha.making.order import usual_folder
     from kagemusha.privacy.budget import MOST_DELTA
     from kagemusha.schema import Schema
 
@@ -133,9 +137,9 @@ def annotate(
     )
     project = Project(label, names, _text(guideline), epsilon, delta, settings, shared)
     declared = Schema.load(schema)
-    if not data.is_file():
+    if scheme_of(data) is None and not Path(data).is_file():
         raise DataError(f"{data}: no such file")
-    folder = out or Path(f"{data.stem}-labels")
+    folder = out or Path(f"{str(usual_folder(data, table)).removesuffix('-doubles')}-labels")
     require_possible(project, declared)
     taken = _text(take)
     if take is not None and not (folder / STORE).exists():
@@ -146,19 +150,27 @@ def annotate(
         say(f"{take_labels(store, taken)} new labels")
         return
     if alone:
-        _rounds(project, store, data, declared, folder, ledger_path(ledger, data), policy)
+        _rounds(project, store, (data, table), declared, folder, ledger_path(ledger, data), policy)
         return
     _serve(store, folder, port)
 
 
-def _rounds(project: Any, store: Any, data: Path, schema: Any, folder: Path, ledger: str | Path, policy: str) -> None:
+def _rounds(
+    project: Any,
+    store: Any,
+    where: tuple[str, str | None],
+    schema: Any,
+    folder: Path,
+    ledger: str | Path,
+    policy: str,
+) -> None:
     """The loop, in a process of its own; ends with a release."""
     from kagemusha.annotation.project import explanatory, run_rounds
     from kagemusha.annotation.results import write_results
     from kagemusha.door import publish
 
     _end_with_the_server()
-    model = run_rounds(project, store, data, schema, ledger=ledger, policy=policy)
+    model = run_rounds(project, store, where[0], schema, place=where[1], ledger=ledger, policy=policy)
     if not (folder / DONE).exists():
         publish(model, folder / DONE, ledger=ledger)
     promise = f"{model.certificate.promised.in_words()}, for the rounds; labels are given to doubles and cost none"

@@ -74,9 +74,9 @@ def evaluate(
     from kagemusha.release.looks import note_look
 
     if synthetic.is_dir() and declares_several(synthetic / "schema.toml"):
-        from kagemusha.cli.related import evaluate_related_folder
+        from kagemusha.cli.related import evaluate_related_tables
 
-        evaluate_related_folder(real, synthetic, ledger, dataset, seed, as_json=as_json)
+        evaluate_related_tables(real, synthetic, ledger, dataset, seed, as_json=as_json)
         return
     path = out or Path(f"{synthetic.stem}-INTERNAL.html")
     if path.suffix.lower() not in (".html", ".htm"):

@@ -84,22 +84,14 @@ def sample_related(
     return written
 
 
-def evaluate_related_folder(
+def evaluate_related_tables(
     real: Path, folder: Path, ledger: str | Path | None, dataset: str | None, seed: int, *, as_json: bool
 ) -> None:
     """Compare the tables of a release with the real ones, and say how near they come."""
-    import numpy as np
-
+    from kagemusha import questions
     from kagemusha.evaluation.evaluate import INTERNAL
-    from kagemusha.evaluation.related import evaluate_related
-    from kagemusha.folder.related import doubles_in, load_related
-    from kagemusha.release.looks import note_look
-    from kagemusha.sources.several import open_related
 
-    schema = load_related(folder).schema
-    source = open_related(real, schema)
-    warn(note_look(real, "evaluate", ledger=ledger, dataset=dataset, known=source.identity()))
-    found = evaluate_related(source, doubles_in(folder, schema), schema, rng=np.random.default_rng(seed))
+    found = questions.evaluate_tables(real, folder, ledger=ledger, dataset=dataset, seed=seed, noted=warn)
     if as_json:
         say_json(found.to_json())
         return

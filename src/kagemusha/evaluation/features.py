@@ -35,8 +35,9 @@ def design_matrix(table: CodedTable, *, without: str | None = None) -> Matrix:
 
 
 def has_labels(table: CodedTable, target: str) -> bool:
-    """Whether the target is a label to classify; else it is a number to predict."""
-    return table.modelled[target].axis is None
+    """Whether the target is classified: a label, or a number of two values. Else it is a number to predict."""
+    column = table.modelled[target]
+    return column.axis is None or column.n_values <= 2
 
 
 def _knows(table: CodedTable, target: str) -> NDArray[np.bool_]:

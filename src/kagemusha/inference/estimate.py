@@ -20,6 +20,8 @@ import numpy as np
 from kagemusha.arrays import FloatArray
 from kagemusha.certificate.inventory import MODEL
 from kagemusha.inference.evidence import Unknown, evidence_of
+from kagemusha.inference.formula import is_formula, read_formula
+from kagemusha.inference.regression import fitted
 from kagemusha.inference.statistics import read_statistic
 from kagemusha.models.model import Model, load_model
 from kagemusha.pages import card
@@ -77,6 +79,8 @@ def estimate(release: Model | str | PathLike[str], asked: str, *, level: float =
     """
     between(0, 1, level=level)
     model = release if isinstance(release, Model) else _loaded(Path(release))
+    if is_formula(asked):
+        return _regression(model, asked, level, seed)
     statistic = read_statistic(asked, model.schema)
     try:
         evidence = evidence_of(model, statistic)
@@ -99,6 +103,17 @@ def estimate(release: Model | str | PathLike[str], asked: str, *, level: float =
         else:
             found.append(Estimate(name or asked, float(number), float(least), float(most)))
     return Estimates(asked, level, tuple(found))
+
+
+def _regression(model: Model, asked: str, level: float, seed: int) -> Estimates:
+    formula = read_formula(asked, model.schema)
+    try:
+        found = fitted(model, formula, DRAWS, np.random.default_rng(seed))
+    except Unknown as unknown:
+        return Estimates(asked, level, (Estimate(asked, math.nan, math.nan, math.nan, str(unknown)),))
+    low, high = _interval(found.values, found.drawn, level, 0.0)
+    each = (Estimate(*one) for one in zip(found.names, *(v.tolist() for v in (found.values, low, high)), strict=True))
+    return Estimates(asked, level, tuple(each))
 
 
 def _loaded(path: Path) -> Model:

@@ -77,7 +77,7 @@ class Evidence:
 
 def evidence_of(model: Model, statistic: Statistic) -> Evidence:
     """What was released about the columns of a statistic; `Unknown` if that does not tell."""
-    _require_plain(model)
+    require_plain(model)
     columns = statistic.columns
     table, groups, parts = _released(model, columns)
     ordered = model.domain.canonical(columns)
@@ -112,7 +112,8 @@ def _coarse(statistic: Statistic, whole: FloatArray, groups: tuple[IntArray, ...
     return float(np.sqrt(inside * explained / between)) if between > 0 else 0.0
 
 
-def _require_plain(model: Model) -> None:
+def require_plain(model: Model) -> None:
+    """Refuse what this theory says nothing of."""
     if model.schema.weight is not None:
         raise Unknown("the table has survey weights, and intervals that respect a survey's design are not worked out")
     if model.schema.unit.max_rows > 1:

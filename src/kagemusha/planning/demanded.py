@@ -26,7 +26,7 @@ def with_demands(cost: Plan, schema: Schema) -> Plan:
         (f"required counts of {' × '.join(one.table)}", share)
         for one, share in zip(demands.required, demands.shares, strict=True)
     ]
-    last = [("acceptance", demands.tested)] if demands.accept else []
+    last = [("acceptance", demands.tested)] if demands.asked else []
     rest = 1 - sum(share for _, share in (*first, *last))
     steps = [*first, *((what, rest * share) for what, share in cost.steps), *last]
     error = None if cost.error is None else cost.error / math.sqrt(rest)
@@ -44,6 +44,9 @@ def in_words(schema: Schema, synthesizer: Synthesizer, budget: Budget, rows: int
         sigma = math.sqrt(2) * moves.l1 / (share * total) if pure else math.sqrt(moves.l2_squared / (2 * share * total))
         found.append(f"{' × '.join(one.table)}: 95 of 100 counts to within {reach * sigma:,.0f} rows")
     for criterion in schema.demands.accept:
+        if criterion.rules:
+            found.append(f"{criterion.words}: by construction, for nothing")
+            continue
         query = _stand_in(criterion, schema)
         d = budget.unit.sensitivity(record_sensitivity(query.kind, query.facts)).l1
         sigma = (math.sqrt(2) if pure else 1.0) * d

@@ -10,14 +10,16 @@ import numpy as np
 
 from kagemusha.certificate.page import best_true_positive_rate
 from kagemusha.planning.forecast import closed, forecast
+from kagemusha.planning.related import plan_tables
 from kagemusha.planning.wanted import STAND_IN_ROWS, STAND_INS, Solved, made_up, pairs_of, solve_epsilon
 from kagemusha.privacy.budget import Budget
 from kagemusha.progress import Progress, silent
 from kagemusha.quality.projectable import CodedTable, compared
 from kagemusha.schema import Schema
+from kagemusha.schema.related import Related
 from kagemusha.sources.codes import CodesSource
 from kagemusha.synthesizers.fit import fit
-from kagemusha.synthesizers.registry import create
+from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
 
 RATE = 0.05
@@ -39,8 +41,9 @@ class Point:
     """Expected mean L1 error of two-way tables; see `Forecast.error`."""
     recognised: float
     """The largest share of the people in the table that any attacker can recognise, at a false-positive rate `RATE`."""
-    seconds: float
-    megabytes: float
+    seconds: float | None
+    """Of computing, and the memory it takes; None where nobody knows, as for tables that belong together."""
+    megabytes: float | None
 
 
 def outlook(
@@ -59,6 +62,25 @@ def outlook(
         rate = best_true_positive_rate(budget, synthesizer.accounting, RATE)
         points.append(Point(epsilon, seen.error, rate, seen.seconds, seen.megabytes))
     return points
+
+
+def related_outlook(related: Related, persons: int, *, epsilons: Sequence[float] = EPSILONS) -> list[Point]:
+    """The same for tables that belong together: the mean of their expected errors, each between its two ends."""
+    synthesizer = create(DEFAULT)
+    points = []
+    for epsilon in epsilons:
+        budget = Budget(epsilon)
+        ends = [one.errors for one in plan_tables(related, synthesizer, budget, persons) if one.errors is not None]
+        error = None if not ends else sum(sum(pair) / 2 for pair in ends) / len(ends)
+        rate = best_true_positive_rate(budget, synthesizer.accounting, RATE)
+        points.append(Point(epsilon, error, rate, None, None))
+    return points
+
+
+def related_epsilon(related: Related, persons: int, wanted: float) -> float | None:
+    """The least ε of those that are offered with which the expected error is no more than wanted."""
+    points = related_outlook(related, persons)
+    return next((one.epsilon for one in points if one.error is not None and one.error <= wanted), None)
 
 
 def tried_pairs(

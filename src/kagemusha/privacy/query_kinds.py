@@ -237,7 +237,7 @@ def _of_strays(facts: Mapping[str, QueryFact], schema: Schema) -> str:
 
 def _demanded(facts: Mapping[str, QueryFact], schema: Schema) -> str:
     within = isinstance(found := facts["within"], int) and 0 <= found <= ACCEPTANCE_UNITS
-    return "" if within and schema.demands.accept else "no criterion of this schema"
+    return "" if within and schema.demands.asked else "no criterion of this schema"
 
 
 def _of_features(facts_of: Callable[[Any], Mapping[str, QueryFact]], what: str) -> Check:

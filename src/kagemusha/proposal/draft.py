@@ -104,7 +104,7 @@ def _texts(name: str, distinct: list[str], rows: int, gaps: bool) -> Column:
     form = format_of(words)
     if form is not None:
         moments = [datetime.strptime(word, form) for word in words]
-        return drafted_moments(name, moments, said_gaps, form, timed="%H" in form)
+        return drafted_moments(name, moments, said_gaps, form, timed=":" in form)
     if (times := TimeOfDay.drafted(name, words, said_gaps)) is not None:
         return times
     if looks_like_identifier(name) and FEW_NUMBERS < len(words) < rows:

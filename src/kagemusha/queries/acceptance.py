@@ -238,7 +238,7 @@ def tables_of(domain: Domain, columns: Sequence[str]) -> list[Clique]:
 def asked(schema: Schema, project: Any) -> list[Tested]:
     """The criteria of a schema as questions about doubles, whose counts `project` tells of each of many cliques."""
     found: list[Tested] = []
-    for criterion in schema.demands.accept:
+    for criterion in schema.demands.asked:
         if criterion.mean is None:
             tables = tables_of(schema.domain, criterion.tables)
             found.append(TablesWithin(criterion, tables, [t / t.sum() for t in project(tables)]))

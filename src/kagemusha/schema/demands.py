@@ -65,17 +65,26 @@ class RequiredTable:
 class Criterion:
     """`[[accept]]`: all two-way tables of some columns, or the mean of one, are within a distance of the real ones.
 
-    Tables: the share of doubles in a wrong cell. Mean: in the column's own unit. `share` is that of the budget.
+    Tables: the share of doubles in a wrong cell. Mean: in the column's own unit. `share` is that of the budget. With
+    `rules`, no double breaks a rule of the schema: that holds by construction, is not tested, and costs nothing.
     """
 
-    within: float
+    within: float = 0.0
     tables: Clique = ()
     mean: str | None = None
     share: float = SHARE
+    rules: bool = False
 
     def __post_init__(self) -> None:
-        if bool(self.tables) == (self.mean is not None):
-            raise SchemaError('accept: say what is tested, either tables = ["ward", "sex"] or mean = "stay"')
+        if bool(self.tables) + (self.mean is not None) + (self.rules is not False) != 1:
+            raise SchemaError(
+                'accept: say what is demanded, one of tables = ["ward", "sex"], mean = "stay" or rules = true'
+            )
+        if self.rules is not False:
+            if self.rules is not True or self.within != 0 or self.share not in (SHARE, 0):
+                raise SchemaError("accept: rules = true stands alone: doubles obey by construction, nothing is tested")
+            object.__setattr__(self, "share", 0.0)
+            return
         if self.mean is not None and not isinstance(self.mean, str):
             raise SchemaError(f"accept: mean = {self.mean!r} is not allowed; it must be the name of a column")
         if self.tables:
@@ -92,12 +101,16 @@ class Criterion:
     @property
     def words(self) -> str:
         """What is demanded, for people."""
+        if self.rules:
+            return "no double breaks a rule of the schema"
         if self.mean is not None:
             return f"the mean of {self.mean} within {self.within:g}"
         return f"all two-way tables of {', '.join(self.tables)} within {100 * self.within:g} %"
 
     def to_fields(self) -> dict[str, Any]:
         """The fields that describe it."""
+        if self.rules:
+            return {"rules": True}
         what: dict[str, Any] = {"tables": list(self.tables)} if self.mean is None else {"mean": self.mean}
         return {**what, "within": self.within, **({} if self.share == SHARE else {"share": self.share})}
 
@@ -113,7 +126,10 @@ class Demands:
     def of(cls, document: Mapping[str, Any]) -> Demands:
         """Those of a schema file."""
         required = (_read(RequiredTable, "require", "table", fields) for fields in _list(document, "require"))
-        accept = (_read(Criterion, "accept", "within", fields) for fields in _list(document, "accept"))
+        listed = _list(document, "accept")
+        rules = [isinstance(fields, Mapping) and "rules" in fields for fields in listed]
+        needed = ["rules" if own else "within" for own in rules]
+        accept = (_read(Criterion, "accept", field, one) for field, one in zip(needed, listed, strict=True))
         return cls(tuple(required), tuple(accept))
 
     def to_fields(self) -> dict[str, Any]:
@@ -139,6 +155,11 @@ class Demands:
             raise SchemaError(f"require: the table {' × '.join(twice[0])} is there twice")
         if self.tested > MOST_TESTED:
             raise SchemaError(f"accept: the shares add up to {self.tested:g}; they may take {MOST_TESTED:g} together")
+
+    @property
+    def asked(self) -> tuple[Criterion, ...]:
+        """The criteria that the real table is asked about; the others hold by construction."""
+        return tuple(one for one in self.accept if not one.rules)
 
     @property
     def tested(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,10 @@ class Fact:
 class Card:
     """One column."""
 
-    at: int
+    at: str
+    """What its parts on the page are called after."""
+    part: str
+    """The table that it is a column of, where several belong together."""
     name: str
     kind: str
     words: str
@@ -94,19 +97,22 @@ class Card:
         return "confirm" if self.derived else "open" if self.open else "done"
 
 
-def cards_of(schema: Schema, say: Catalogue, only: set[str] | None = None) -> Iterator[Card]:
-    """The cards of a schema, or of some of its columns."""
+def cards_of(
+    schema: Schema, say: Catalogue, only: set[str] | None = None, *, part: str = "", hidden: Collection[str] = ()
+) -> Iterator[Card]:
+    """The cards of a schema, or of some of its columns; of one of several tables without its keys."""
     remarks: dict[str, list[str]] = {}
     for remark in check(schema):
         if remark.level in ("warning", "note"):
             remarks.setdefault(remark.column, []).append(remark.text)
     left = {fact.column for fact in schema.open_facts()}
     for at, column in enumerate(schema):
-        if only is None or column.name in only:
-            yield _card(at, column, say, column.name in left, remarks.get(column.name, ()))
+        if column.name not in hidden and (only is None or column.name in only):
+            id = f"{part}-{at}" if part else str(at)
+            yield _card(id, part, column, say, column.name in left, remarks.get(column.name, ()))
 
 
-def _card(at: int, column: Column, say: Catalogue, is_open: bool, remarks: Sequence[str]) -> Card:
+def _card(at: str, part: str, column: Column, say: Catalogue, is_open: bool, remarks: Sequence[str]) -> Card:
     fields = {f: v for f, v in column_to_fields(column).items() if f not in ("kind", "derived", "confirmed")}
     derived = {*column.derived}
     facts = [Fact(say(FIELDS["kind"]), say(KINDS[column.kind]), "kind" in derived)]
@@ -115,6 +121,7 @@ def _card(at: int, column: Column, say: Catalogue, is_open: bool, remarks: Seque
     axis = column.axis
     return Card(
         at=at,
+        part=part,
         name=column.name,
         kind=column.kind,
         words=column.described(say).replace(reason or " ", say.heard(reason) or " "),

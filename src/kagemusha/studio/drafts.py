@@ -10,7 +10,9 @@ from kagemusha.editing.keeping import kept
 from kagemusha.errors import UsageError
 from kagemusha.files import write_whole
 from kagemusha.proposal.propose import column_names, propose, propose_kinds
+from kagemusha.proposal.related import propose_persons, propose_related
 from kagemusha.schema import Schema
+from kagemusha.schema.declared import Declared, load_declared
 from kagemusha.studio.place import Place, Table
 
 MOST_UNDO = 200
@@ -22,13 +24,13 @@ class Drafts:
 
     def __init__(self, place: Place) -> None:
         self._place, self.lock = place, RLock()
-        self._seen: dict[Path, tuple[tuple[int, int], Schema]] = {}
+        self._seen: dict[Path, tuple[tuple[int, int], Declared]] = {}
 
     def exists(self, table: Table) -> bool:
         """Whether somebody has begun."""
         return table.schema.is_file()
 
-    def load(self, table: Table) -> Schema:
+    def load(self, table: Table) -> Declared:
         """The schema as it is on disk now."""
         if not self.exists(table):
             raise UsageError(f"{table.schema.name}: there is no schema yet; draft one first")
@@ -36,8 +38,15 @@ class Drafts:
         stamp = (state.st_mtime_ns, state.st_size)
         known = self._seen.get(table.schema)
         if known is None or known[0] != stamp:
-            known = self._seen[table.schema] = (stamp, Schema.load(table.schema))
+            known = self._seen[table.schema] = (stamp, load_declared(table.schema))
         return known[1]
+
+    def alone(self, table: Table) -> Schema:
+        """The schema, which must be of one table."""
+        found = self.load(table)
+        if not isinstance(found, Schema):
+            raise UsageError("this is for one table; tables that belong together do not have it so far")
+        return found
 
     def text(self, table: Table) -> str:
         """The file as it is on disk now."""
@@ -45,15 +54,21 @@ class Drafts:
 
     def names(self, table: Table) -> tuple[str, ...]:
         """The names of the columns of a file; none of a database until it is drafted."""
-        return column_names(Path(table.where)) if table.place is None else ()
+        return column_names(Path(table.where)) if table.is_file else ()
 
-    def draft(self, table: Table, *, kinds_only: bool) -> Schema:
-        """A first draft, read off the first rows; every fact in it is marked until a person confirms it."""
-        made = (propose_kinds if kinds_only else propose)(table.where, table=table.place)
-        self.keep(table, made)
-        return made
+    def draft(self, table: Table, *, kinds_only: bool, persons: str = "") -> None:
+        """A first draft; every fact in it that comes from rows is marked until a person confirms it.
 
-    def keep(self, table: Table, schema: Schema) -> None:
+        `persons` is the column that says whose a row is, where one long table is drafted as persons and their rows.
+        """
+        if table.several:
+            self.keep(table, propose_related(table.where, place=table.place))
+        elif persons:
+            self.keep(table, propose_persons(table.where, persons, table=table.place))
+        else:
+            self.keep(table, (propose_kinds if kinds_only else propose)(table.where, table=table.place))
+
+    def keep(self, table: Table, schema: Declared) -> None:
         """Save a changed schema; what was there before can be had again."""
         with self.lock:
             if table.schema.exists():
@@ -64,7 +79,7 @@ class Drafts:
                     old.unlink(missing_ok=True)
                 kept(table.schema, self.load(table), schema)
             else:
-                schema.save(table.schema)
+                write_whole(table.schema, schema.dumps().encode())
 
     def undo(self, table: Table) -> bool:
         """Take the last change back; False if there is none."""

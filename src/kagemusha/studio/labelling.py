@@ -16,7 +16,6 @@ from threading import Lock
 from typing import Any
 
 from kagemusha.errors import UsageError
-from kagemusha.files import scheme_of
 from kagemusha.studio.calls import Call
 from kagemusha.studio.place import Table
 from kagemusha.web.calls import Refused
@@ -34,6 +33,8 @@ class Labelling:
     """What people are asked about doubles of a table, and what the rounds may spend."""
 
     where: str
+    place: str | None
+    """The table of a database."""
     schema: str
     ledger: str
     folder: str
@@ -50,8 +51,9 @@ class Labelling:
     @property
     def command(self) -> list[str]:
         """What somebody at a terminal would have typed, after the name of the program."""
+        at = [] if self.place is None else ["--table", self.place]
         return [
-            *("annotate", "label", self.where, "--schema", self.schema, "--label", self.question),
+            *("annotate", "label", self.where, *at, "--schema", self.schema, "--label", self.question),
             *("--classes", self.classes, "--labels", str(self.labels), "--epsilon", f"{self.epsilon:g}"),
             *("--ledger", self.ledger, "--out", self.folder),
         ]
@@ -60,8 +62,8 @@ class Labelling:
 def labelling_of(table: Table, given: Mapping[str, Any], language: str) -> Labelling | None:
     """The labelling that these fields describe; None while no question is asked."""
     call = Call("", {**given, "lang": language})
-    if table.place is not None or scheme_of(table.where) is not None:
-        raise UsageError(call.say("labelling is for files; export the table of the database first"))
+    if table.several:
+        raise UsageError(call.say("this is for one table; tables that belong together do not have it so far"))
     question = call.text("question", most=60)
     if not question:
         return None
@@ -72,6 +74,7 @@ def labelling_of(table: Table, given: Mapping[str, Any], language: str) -> Label
         raise UsageError(call.say("say 2 to 20 possible answers, with commas between them"))
     return Labelling(
         where=table.where,
+        place=table.place,
         schema=str(table.schema),
         ledger=str(table.ledger),
         folder=str(table.home / f"{table.stem}-labels-{question}"),

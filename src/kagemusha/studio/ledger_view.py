@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from kagemusha.files import scheme_of
 from kagemusha.ledger import ledger_exists, open_ledger
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.content import content_of, in_epsilon
 from kagemusha.ledger.open import ledger_shown
 from kagemusha.privacy.budget import Budget
 from kagemusha.studio.place import Table
+
+
+def has_cap(table: Table, dataset: str) -> bool:
+    """Whether a cap of a ledger is about a table; what a server or a database calls it is not known beforehand."""
+    return scheme_of(table.where) is not None or dataset == table.where
 
 
 def facts(table: Table) -> dict[str, Any]:
@@ -22,7 +28,7 @@ def facts(table: Table) -> dict[str, Any]:
         releases = [(record, in_epsilon(record, record.held)) for record in reversed(book.releases())]
     finally:
         book.close()
-    mine = [cap for cap in content["caps"] if table.place is not None or cap["dataset"] == table.where]
+    mine = [cap for cap in content["caps"] if has_cap(table, cap["dataset"])]
     return {"ledger": ledger_shown(table.ledger), "caps": mine, "releases": releases, "exists": True}
 
 

@@ -9,18 +9,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from kagemusha.columns.registry import KINDS as COLUMN_KINDS
-from kagemusha.editing.answers import MODELLED, SOURCES
-from kagemusha.editing.offers import offers
-from kagemusha.editing.rules import rule_question
+from kagemusha.editing.tables import ALONE, parts_of, tables_of
 from kagemusha.errors import UsageError
-from kagemusha.schema.lint import likely_unit
+from kagemusha.schema.demands import NOTHING
 from kagemusha.studio import ledger_view, plan_view, release_view
 from kagemusha.studio.calls import number_or_none
-from kagemusha.studio.cards import KINDS, cards_of
 from kagemusha.studio.jobs import Job
 from kagemusha.studio.labelling import labelling_of
 from kagemusha.studio.place import Table
+from kagemusha.studio.schema_view import schema_facts
 from kagemusha.studio.site import Site, as_data
 from kagemusha.studio.spending import wanted_of
 from kagemusha.studio.wanted import Wanted, commands
@@ -67,9 +64,16 @@ class Pages:
         """What there is below the folder."""
         place = self._site.place
         tables = [(ref, self._site.drafts.exists(place.table(ref))) for ref in place.tables()]
+        together = [(ref, self._site.drafts.exists(place.table(ref))) for ref in place.together()]
         jobs = [(job, self.named(job, self._site.language(request))) for job in self._site.jobs.all()[:MOST_JOBS]]
         return self._site.page(
-            request, "home", tables=tables, connections=place.shown(), releases=place.releases(), jobs=jobs
+            request,
+            "home",
+            tables=tables,
+            together=together,
+            connections=place.shown(),
+            releases=place.releases(),
+            jobs=jobs,
         )
 
     def table(self, request: Request, session: str) -> Response:
@@ -78,7 +82,8 @@ class Pages:
         exists = self._site.drafts.exists(table)
         return self._site.page(
             request, "table", table=table, step="table", exists=exists,
-            names=self._site.drafts.names(table), closed=not self._site.may_see(session, table),
+            names=self._site.drafts.names(table), held=self._site.place.held(table),
+            closed=not self._site.may_see(session, table),
         )  # fmt: skip
 
     def schema(self, request: Request, session: str) -> Response:
@@ -100,7 +105,8 @@ class Pages:
             request, "plan", table=table, step="plan", rows=rows, epsilon=f"{epsilon:g}",
             picture=plan_view.picture(schema, rows, say), as_data=as_data,
             state=self._site.state(table), caps=plan_view.caps_shown(table, schema, say),
-            names=[column.name for column in schema.modelled],
+            names=[] if tables_of(schema) else [c.name for c in parts_of(schema)[ALONE].modelled],
+            several=bool(tables_of(schema)),
         )  # fmt: skip
 
     def spend(self, request: Request, session: str) -> Response:
@@ -114,7 +120,9 @@ class Pages:
             request, "spend", table=table, step="spend", wanted=wanted, point=point, about=about,
             caps=plan_view.caps_shown(table, schema, say), capped=bool(plan_view.caps_of(table, schema)),
             nonce=self._site.access.nonce(session, wanted.digest), typed=f"spend {wanted.epsilon:g}",
-            out=Path(wanted.folder).name, unit=schema.unit, columns=len(schema.modelled),
+            out=Path(wanted.folder).name, unit=schema.unit, tables=[one.name for one in tables_of(schema)],
+            columns=sum(len(one.modelled) for one in parts_of(schema).values()),
+            demands=NOTHING if tables_of(schema) else parts_of(schema)[ALONE].demands,
         )  # fmt: skip
 
     def named(self, job: Job, say: Catalogue) -> str:
@@ -122,6 +130,7 @@ class Pages:
         what = {
             "release": say("release"), "solve": say("which ε"), "try": say("errors of pairs"),
             "evaluate": say("doubles beside the table (INTERNAL)"),
+            "related": say("doubles beside the tables (INTERNAL)"),
             "compare": say("methods compared (INTERNAL)"), "attack": say("attack (INTERNAL)"),
         }[job.kind]  # fmt: skip
         about = job.fields.get("folder") or job.fields.get("table") or job.fields.get("where") or ""
@@ -145,7 +154,7 @@ class Pages:
         """A release, and everything that can be done with it."""
         ref = request.query_params.get("r", "")
         place = self._site.place
-        header, rows = release_view.preview(place, ref)
+        previews = release_view.preview(place, ref)
         made = next(
             (job for job in self._site.jobs.all() if job.kind == "release" and job.state == "done"
              and job.fields["folder"] == str(place.release(ref))), None
@@ -157,8 +166,8 @@ class Pages:
             table = place.table(wanted.ref)
             typed = commands(wanted, table, place.folder)
         return self._site.page(
-            request, "release", step="release", table=table, release=release_view.shown(place, ref), header=header,
-            preview=rows, typed=typed, methods=["kage", "aim", "mst"],
+            request, "release", step="release", table=table, release=release_view.shown(place, ref), previews=previews,
+            typed=typed, methods=["kage", "aim", "mst"],
         )  # fmt: skip
 
     def file(self, request: Request, session: str) -> Response:
@@ -179,13 +188,13 @@ class Pages:
         """More doubles as CSV."""
         given = request.query_params
         rows = int(_number(request, "rows", 1, release_view.MOST_DRAWN) or 1000)
-        content, _ = release_view.drawn(self._site.place, given.get("r", ""), rows, given.get("where", "").strip())
-        return _kept(content, "sample.csv")
+        tables, _ = release_view.drawn(self._site.place, given.get("r", ""), rows, given.get("where", "").strip())
+        return _kept(*release_view.packed(tables))
 
     def label(self, request: Request, session: str) -> Response:
         """What people are asked about doubles, and what that will spend."""
         table, say = self._table(request), self._site.language(request)
-        schema = self._site.drafts.load(table)
+        schema = self._site.drafts.alone(table)
         if schema.derived_facts():
             raise UsageError(say("the schema still has facts that were read off the data: confirm them first"))
         wanted = labelling_of(table, dict(request.query_params), say.language)
@@ -199,24 +208,6 @@ class Pages:
         """What was spent, and how much may be."""
         table = self._table(request)
         return self._site.page(request, "ledger", table=table, step="", **ledger_view.facts(table))
-
-
-def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
-    """What the page of a schema shows."""
-    schema = site.drafts.load(table)
-    return {
-        "cards": list(cards_of(schema, say)),
-        "schema": schema,
-        "text": site.drafts.text(table),
-        "state": site.state(table),
-        "kinds": {kind: say(KINDS[kind]) for kind in COLUMN_KINDS},
-        "modelled": MODELLED,
-        "sources": [say(source) for source in SOURCES],
-        "rules": [(rule, rule_question(rule.rule, schema, say) if rule.guess else "") for rule in schema.constraints],
-        "offers": list(offers(schema)),
-        "likely_unit": likely_unit(schema),
-        "targets": [column.name for column in schema.modelled],
-    }
 
 
 def job_facts(site: Site, job: Job, say: Catalogue) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kagemusha.certificate.inventory import CERTIFICATE
 from kagemusha.errors import UsageError
-from kagemusha.files import address_shown, read_regular, scheme_of, write_whole
+from kagemusha.files import TABLE_FILES, address_shown, read_regular, scheme_of, write_whole
 from kagemusha.ledger import default_ledger
 from kagemusha.ledger.open import NAME as LEDGER
 
@@ -18,6 +18,15 @@ HIDDEN = ".studio"
 """Secrets and jobs of the studio, for its owner's eyes alone."""
 
 KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq", ".xlsx", ".ods", ".dta", ".sav", ".sas7bdat")
+DATABASE = ".duckdb"
+"""A file that holds several tables."""
+
+TOGETHER = "-tables"
+"""Ends the name of a schema of several tables, so that it is not that of one of them."""
+
+WHOLE = ".*"
+"""Ends the name of a schema of a server whose tables belong together."""
+
 DEEPEST, MOST_LISTED = 3, 300
 MOST_NAME = 60
 
@@ -36,11 +45,18 @@ class Table:
     home: Path
     """The folder that releases are written in."""
     ledger: str | Path
+    several: bool = False
+    """Whether it is tables that belong together: a folder, a DuckDB file, or a schema of PostgreSQL."""
 
     @property
     def name(self) -> str:
         """What people call it."""
-        return Path(self.where).name if scheme_of(self.where) is None else f"{self.place} ({self.ref[1:]})"
+        return Path(self.where).name if self.place is None else f"{self.place} ({self.ref[1:]})"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file, and no server's."""
+        return self.place is None and not self.several
 
     @property
     def stem(self) -> str:
@@ -84,18 +100,48 @@ class Place:
             if saved is None:
                 raise UsageError(f"{ref[1:]!r}: no such connection")
             address, name = saved
+            several = name.endswith(WHOLE)
+            name = name.removesuffix(WHOLE)
             stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.rpartition(".")[2])[:MOST_NAME]
+            stem += TOGETHER if several else ""
             ledger = os.environ.get("KAGEMUSHA_LEDGER") or self.folder / LEDGER
-            return Table(ref, address, name, self.folder / f"{stem}.toml", self.folder, ledger)
+            return Table(ref, address, name, self.folder / f"{stem}.toml", self.folder, ledger, several)
         path = self.below(ref)
-        if not path.is_file() or not path.name.lower().endswith(KINDS):
+        if ref.endswith("/") and path.is_dir() and len(self._held(path)) > 1:
+            name = f"{path.name}{TOGETHER}.toml"
+            return Table(ref, str(path), None, path / name, path, default_ledger(path), several=True)
+        if ref.endswith("/") or not path.is_file() or not path.name.lower().endswith((*KINDS, DATABASE)):
             raise UsageError(f"{ref!r}: no such table below this folder")
+        if path.name.lower().endswith(DATABASE):
+            address = f"duckdb:///{path}"
+            own = path.parent / f"{path.name.split('.')[0]}{TOGETHER}.toml"
+            return Table(ref, address, None, own, path.parent, default_ledger(address), several=True)
         return Table(ref, str(path), None, path.parent / f"{path.name.split('.')[0]}.toml", path.parent,
                      default_ledger(path))  # fmt: skip
 
     def tables(self) -> list[str]:
         """The files that may be tables."""
         return [self.relative(path) for path in self._walk() if path.name.lower().endswith(KINDS)]
+
+    def together(self) -> list[str]:
+        """What may hold tables that belong together: folders with several files, and files of DuckDB."""
+        files = list(self._walk())
+        folders = {path.parent for path in files if path.name.lower().endswith(TABLE_FILES)}
+        found = [f"{self.relative(one)}/" for one in sorted(folders) if len(self._held(one)) > 1]
+        return found + [self.relative(path) for path in files if path.name.lower().endswith(DATABASE)]
+
+    def held(self, table: Table) -> list[str]:
+        """The files that are looked at together; none of a database."""
+        return self._held(Path(table.where)) if table.several and scheme_of(table.where) is None else []
+
+    def _held(self, folder: Path) -> list[str]:
+        """Names of the files in a folder that may be tables of one release.
+
+        None if any of them is a link that leads out of ours.
+        """
+        there = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(TABLE_FILES)]
+        inside = all(path.resolve().is_relative_to(self.folder) for path in there)
+        return [path.name for path in there if path.is_file()] if inside else []
 
     def releases(self) -> list[str]:
         """The release folders."""

@@ -9,11 +9,18 @@ from typing import Any
 from kagemusha.ledger import Book, ledger_exists, open_ledger
 from kagemusha.ledger.cap import Cap
 from kagemusha.ledger.content import left_of
-from kagemusha.planning.outlook import EPSILONS, Point, outlook
+from kagemusha.planning.demanded import in_words
+from kagemusha.planning.outlook import EPSILONS, Point, outlook, related_outlook
+from kagemusha.planning.related import plan_tables
+from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Schema
+from kagemusha.schema.declared import Declared
+from kagemusha.schema.demands import NOTHING
+from kagemusha.schema.related import Related
+from kagemusha.studio.ledger_view import has_cap
 from kagemusha.studio.place import Table
 from kagemusha.studio.wanted import DISCOVER
-from kagemusha.synthesizers.registry import create
+from kagemusha.synthesizers.registry import DEFAULT, create
 from kagemusha.synthesizers.suited import suited
 from kagemusha.words.catalogue import Catalogue, noted
 
@@ -42,7 +49,8 @@ def shown_point(point: Point, say: Catalogue) -> dict[str, Any]:
             n=f"{found:.1f}",
         ),
         "judged": say(_judged(found)),
-        "time": say(
+        "more": "",
+        "time": "" if point.seconds is None or point.megabytes is None else say(
             "It takes about {time} of computing and at most about {memory} MB.",
             time=duration(point.seconds, say), memory=f"{point.megabytes:,.0f}",
         ),
@@ -50,6 +58,38 @@ def shown_point(point: Point, say: Catalogue) -> dict[str, Any]:
         "wrong": None if wrong is None else round(_high(wrong / 100), 1),
         "found": round(_high(found / 100), 1),
     }  # fmt: skip
+
+
+def _shown_points(schema: Declared, rows: int, say: Catalogue, epsilons: Sequence[float]) -> list[dict[str, Any]]:
+    """Each point with what it means for tables by themselves, or for what is demanded of one."""
+    if isinstance(schema, Related):
+        return [
+            {**shown_point(point, say), "more": _tables_in_words(schema, rows, point.epsilon, say)}
+            for point in related_outlook(schema, rows, epsilons=epsilons)
+        ]
+    points = outlook(schema, rows, epsilons=epsilons, discover=DISCOVER)
+    return [
+        {**shown_point(point, say), "more": _demands_in_words(schema, rows, point.epsilon, say)} for point in points
+    ]
+
+
+def _tables_in_words(schema: Related, persons: int, epsilon: float, say: Catalogue) -> str:
+    found = []
+    for one in plan_tables(schema, create(DEFAULT), Budget(epsilon), persons):
+        if one.errors is None:
+            continue
+        least, most = (f"{50 * error:.1f}" for error in sorted(one.errors))
+        near = least if least == most else f"{least}–{most}"
+        found.append(say("{table}: {n} of 100 in a wrong cell, {share} % of the budget",
+                         table=one.table, n=near, share=f"{100 * one.share:.0f}"))  # fmt: skip
+    return "; ".join(found)
+
+
+def _demands_in_words(schema: Schema, rows: int, epsilon: float, say: Catalogue) -> str:
+    if schema.demands == NOTHING or schema.open_facts():
+        return ""
+    budget = Budget(epsilon, rows=schema.unit.max_rows)
+    return "; ".join(say.heard(one) for one in in_words(schema, create(suited(schema).method), budget, rows))
 
 
 def _judged(found: float) -> str:
@@ -75,10 +115,9 @@ def wrong_of_100(error: float | None) -> float | None:
     return None if error is None else 50 * error
 
 
-def picture(schema: Schema, rows: int, say: Catalogue, epsilons: Sequence[float] = EPSILONS) -> dict[str, Any]:
+def picture(schema: Declared, rows: int, say: Catalogue, epsilons: Sequence[float] = EPSILONS) -> dict[str, Any]:
     """Both curves, their points in words, and the pairs that will be worst."""
-    points = outlook(schema, rows, epsilons=epsilons, discover=DISCOVER)
-    shown = [shown_point(point, say) for point in points]
+    shown = _shown_points(schema, rows, say, epsilons)
     return {
         "points": shown,
         "wrong": _line((one["x"], one["wrong"]) for one in shown if one["wrong"] is not None),
@@ -102,20 +141,20 @@ def _line(points: Any) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-def caps_of(table: Table, schema: Schema) -> list[tuple[Cap, float, float]]:
+def caps_of(table: Table, schema: Declared) -> list[tuple[Cap, float, float]]:
     """The caps that hold for a table: each with the share of it that is taken, and the ε of one more release."""
     if not ledger_exists(table.ledger):
         return []
     book: Book = open_ledger(table.ledger, read_only=True)
     try:
-        mine = [cap for cap in book.caps() if table.place is not None or cap.dataset == table.where]
-        accounting = create(suited(schema).method).accounting
+        mine = [cap for cap in book.caps() if has_cap(table, cap.dataset)]
+        accounting = create(DEFAULT if isinstance(schema, Related) else suited(schema).method).accounting
         return [(cap, book.used(cap), left_of(book, cap, accounting)) for cap in mine]
     finally:
         book.close()
 
 
-def caps_shown(table: Table, schema: Schema, say: Catalogue) -> list[str]:
+def caps_shown(table: Table, schema: Declared, say: Catalogue) -> list[str]:
     """What is left of the cap, in sentences, for the method that suits the schema."""
     lines = [
         say(

@@ -8,6 +8,7 @@ from typing import Any
 
 from kagemusha.certificate.inventory import SCHEMA, TABLES
 from kagemusha.errors import UsageError
+from kagemusha.files import declares_several
 from kagemusha.studio import release_view
 from kagemusha.studio.calls import Call
 from kagemusha.studio.pages_of import job_facts
@@ -51,8 +52,8 @@ class ReleaseCalls:
         """A few doubles for whom a condition holds, and how large that group is."""
         ref, where = call.text("r"), call.text("where")
         rows = call.count("rows", 1, release_view.MOST_DRAWN) or 1000
-        content, words = release_view.drawn(self._site.place, ref, min(rows, release_view.PREVIEW), where)
-        lines = content.decode("utf-8-sig").splitlines()
+        tables, words = release_view.drawn(self._site.place, ref, min(rows, release_view.PREVIEW), where)
+        lines = [line for name, content in tables.items() for line in _shown(name, content)]
         html = self._site.html("part_sample", call.say, lines=lines, words=words, ref=ref, rows=rows, where=where)
         return {"replace": {"sample": html}}
 
@@ -78,8 +79,13 @@ class ReleaseCalls:
         if made is None:
             raise UsageError(call.say("the studio did not make this release, so it does not know its table"))
         wanted = Wanted.from_json(made.fields)
-        doubles = next(folder / name for name in TABLES if (folder / name).is_file())
         where = wanted.where if wanted.place is None else f"{wanted.where}#{wanted.place}"
+        if declares_several(folder / SCHEMA):
+            if kind != "evaluate":
+                raise UsageError(call.say("this is for one table; tables that belong together do not have it so far"))
+            about = {"where": where, "ledger": wanted.ledger, "folder": str(folder)}
+            return {"go": f"/job/{self._site.jobs.submit(secrets.token_hex(12), 'related', about).id}"}
+        doubles = next(folder / name for name in TABLES if (folder / name).is_file())
         common = {"where": where, "ledger": wanted.ledger, "schema": str(folder / SCHEMA)}
         fields: dict[str, dict[str, Any]] = {
             "evaluate": {**common, "table": str(doubles)},
@@ -89,3 +95,9 @@ class ReleaseCalls:
         if kind not in fields:
             raise UsageError(call.say("{what} is no answer", what=repr(kind[:40])))
         return {"go": f"/job/{self._site.jobs.submit(secrets.token_hex(12), kind, fields[kind]).id}"}
+
+
+def _shown(name: str, content: bytes) -> list[str]:
+    """The lines of a table, under its name where there are several."""
+    lines = content.decode("utf-8-sig").splitlines()
+    return [f"# {name}", *lines[: release_view.MOST_LINES], ""] if name else lines

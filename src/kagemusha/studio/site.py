@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from kagemusha.editing.tables import guesses, parts_of, tables_of
 from kagemusha.studio.calls import PAGES
 from kagemusha.studio.drafts import Drafts
 from kagemusha.studio.jobs import Jobs
@@ -72,22 +73,24 @@ class Site:
         if not self.drafts.exists(table):
             return True
         schema = self.drafts.load(table)
-        taken = bool(schema.derived_facts()) or any(rule.guess for rule in schema.constraints)
+        taken = bool(schema.derived_facts()) or guesses(schema) > 0
         return not taken or (session, table.ref) in self._opened
 
     def state(self, table: Table) -> Mapping[str, Any]:
         """How far the schema of a table is."""
-        schema = self.drafts.load(table)
-        derived = {fact.column for fact in schema.derived_facts()}
-        kinds = sorted({schema[name].kind for name in derived})
+        declared = self.drafts.load(table)
+        parts = parts_of(declared).values()
+        several = tables_of(declared)
+        derived = sum(len({fact.column for fact in schema.derived_facts()}) for schema in parts)
         return {
-            "columns": len(schema),
-            "derived": len(derived),
-            "kinds": [(kind, sum(schema[name].kind == kind for name in derived)) for kind in kinds],
-            "open": len({fact.column for fact in schema.open_facts()}),
-            "guesses": sum(rule.guess for rule in schema.constraints),
+            "columns": sum(len(schema) for schema in parts),
+            "derived": derived,
+            "tables": len(several),
+            "unsaid": sum(bool(one.derived) for one in several),
+            "open": sum(len({fact.column for fact in schema.open_facts()}) for schema in parts),
+            "guesses": guesses(declared),
             "undo": self.drafts.can_undo(table),
-            "ready": not derived,
+            "ready": not declared.derived_facts() and not (several and declared.open_facts()),
         }
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kagemusha.errors import UsageError
-from kagemusha.files import scheme_of
 from kagemusha.making.order import usual_kind
+from kagemusha.schema.related import Related
 from kagemusha.studio.calls import Call
 from kagemusha.studio.place import Table
 from kagemusha.studio.site import Site
@@ -26,6 +26,8 @@ def wanted_of(site: Site, table: Table, given: Mapping[str, Any], say: Catalogue
     schema = site.drafts.load(table)
     if schema.derived_facts():
         raise UsageError(say("the schema still has facts that were read off the data: confirm them first"))
+    if isinstance(schema, Related) and schema.open_facts():
+        raise UsageError(say("bounds or values are still open: say them first, nothing finds them in several tables"))
     folder, key = call.text("folder", most=60), call.text("key", most=60)
     for name in filter(None, (folder, key)):
         if not NAME.fullmatch(name):
@@ -44,7 +46,7 @@ def wanted_of(site: Site, table: Table, given: Mapping[str, Any], say: Catalogue
         key=key,
         rows=call.count("rows", 1, 10**8),
         discover=DISCOVER if schema.open_facts() else None,
-        file_kind="csv" if scheme_of(table.where) else usual_kind(table.where),
+        file_kind=usual_kind(table.where) if table.is_file else "csv",
     )
 
 

@@ -7,15 +7,18 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kagemusha.editing.tables import parts_of
 from kagemusha.errors import UsageError
+from kagemusha.planning.outlook import related_epsilon
 from kagemusha.planning.wanted import pairs_of
+from kagemusha.schema.related import Related
 from kagemusha.studio import ledger_view, plan_view
 from kagemusha.studio.calls import Call
 from kagemusha.studio.cards import cards_of
 from kagemusha.studio.labelling import labelling_of, require_agreed
-from kagemusha.studio.pages_of import schema_facts
 from kagemusha.studio.place import Table
 from kagemusha.studio.schema_calls import answer
+from kagemusha.studio.schema_view import schema_facts
 from kagemusha.studio.site import Site
 from kagemusha.studio.spending import spend
 
@@ -66,9 +69,9 @@ class TableCalls:
         if self._site.drafts.exists(table):
             raise UsageError(call.say("there is a schema already: {name}", name=table.schema.name))
         kinds_only = call.text("what") != "facts"
-        if not kinds_only:
+        if not kinds_only or table.several:
             self._agreed(call)
-        self._site.drafts.draft(table, kinds_only=kinds_only)
+        self._site.drafts.draft(table, kinds_only=kinds_only, persons="" if kinds_only else call.text("persons"))
         self._site.open_door(call.session, table)
         return {"go": f"/schema?t={_quoted(table.ref)}"}
 
@@ -91,21 +94,21 @@ class TableCalls:
         facts: dict[str, Any] = {"table": table, **schema_facts(self._site, table, call.say)}
         parts = {name: self._site.html(f"part_{name}", call.say, **facts) for name in ("state", "toml")}
         if touched is None:
-            parts |= {name: self._site.html(f"part_{name}", call.say, **facts) for name in ("columns", "rules")}
+            more = ("columns", "rules", "demands")
+            parts |= {name: self._site.html(f"part_{name}", call.say, **facts) for name in more}
         else:
-            schema = self._site.drafts.load(table)
-            for card in cards_of(schema, call.say, touched):
+            for card in cards_of(self._site.drafts.alone(table), call.say, touched):
                 parts[f"card-{card.at}"] = self._site.html("part_card", call.say, card=card, **facts)
         return {"replace": parts, "said": call.say("Saved.")}
 
     def form(self, call: Call) -> Answer:
         """The form that changes a column."""
         table = self._seen(call)
-        schema = self._site.drafts.load(table)
-        name = call.text("column")
-        if name not in schema.names:
+        part, name = call.text("in"), call.text("column")
+        schema = parts_of(self._site.drafts.load(table)).get(part)
+        if schema is None or name not in schema.names:
             raise UsageError(call.say("there is no column {name}", name=repr(name[:80])))
-        (card,) = cards_of(schema, call.say, {name})
+        (card,) = cards_of(schema, call.say, {name}, part=part)
         facts = schema_facts(self._site, table, call.say)
         html = self._site.html("part_form", call.say, card=card, **facts)
         return {"replace": {f"form-{card.at}": html}, "focus": f"form-{card.at}"}
@@ -121,7 +124,14 @@ class TableCalls:
     def solve(self, call: Call) -> Answer:
         """Which ε brings a wanted error, or the errors of pairs at one ε: a job that reads no private row."""
         table = self._seen(call)
-        schema = self._site.drafts.load(table)
+        rows = call.count("rows", 1, 10**9) or 10_000
+        declared = self._site.drafts.load(table)
+        if isinstance(declared, Related):
+            found = related_epsilon(declared, rows, call.number("wanted", 0.1, 99) / 50)
+            if found is None:
+                raise UsageError(call.say("no ε that is offered here brings that"))
+            return {"go": f"/plan?t={_quoted(table.ref)}&rows={rows}&epsilon={found:g}"}
+        schema = self._site.drafts.alone(table)
         if schema.open_facts():
             raise UsageError(call.say("bounds or values are still open: say them first, then errors can be tried out"))
         pairs = call.body.get("pairs") or []
@@ -132,7 +142,6 @@ class TableCalls:
         wanted = {"epsilon": call.number("epsilon", 1e-3, 1e3)} if kind == "try" else {
             "wanted": call.number("wanted", 0.1, 99) / 50
         }  # fmt: skip
-        rows = call.count("rows", 1, 10**9) or 10_000
         fields = {**wanted, "rows": rows, "pairs": pairs, "schema": schema.dumps(), "table": table.ref}
         name = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()[:24]
         return {"go": f"/job/{self._site.jobs.submit(name, kind, fields).id}"}
@@ -140,7 +149,7 @@ class TableCalls:
     def label(self, call: Call) -> Answer:
         """Open the labelling page of a table; its rounds were agreed to."""
         table = self._seen(call)
-        if self._site.drafts.load(table).derived_facts():
+        if self._site.drafts.alone(table).derived_facts():
             raise UsageError(call.say("the schema still has facts that were read off the data: confirm them first"))
         wanted = labelling_of(table, call.body, call.say.language)
         if wanted is None:

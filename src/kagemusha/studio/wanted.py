@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kagemusha.files import scheme_of
+from kagemusha.files import declares_several, scheme_of
 from kagemusha.making import Order, Output
 from kagemusha.privacy.budget import Budget
 from kagemusha.studio.place import Table
@@ -82,13 +82,14 @@ def commands(wanted: Wanted, table: Table, folder: Path) -> list[str]:
     data, schema, out = near(wanted.where), near(table.schema), near(wanted.folder)
     at = [] if wanted.place is None else ["--table", wanted.place]
     synth = ["kagemusha", "synth", data, *at, "--schema", schema, "--epsilon", f"{wanted.epsilon:g}", "--out", out]
-    synth += [] if wanted.place is None else ["--ledger", near(wanted.ledger)]
+    synth += [] if scheme_of(wanted.where) is None else ["--ledger", near(wanted.ledger)]
     for option, value in (("--cap", wanted.cap), ("--rows", wanted.rows), ("--discover", wanted.discover)):
         synth += [] if value is None else [option, f"{value:g}" if option != "--rows" else str(value)]
     synth += ["--key", wanted.key] if wanted.key else []
+    edited = ["schema", "check"] if declares_several(table.schema) else ["schema", "edit"]
     lines = [
         ["kagemusha", "schema", "propose", data, *at, "--out", schema],
-        ["kagemusha", "schema", "edit", schema],
+        ["kagemusha", *edited, schema],
         ["kagemusha", "plan", schema, "--epsilon", f"{wanted.epsilon:g}"],
         synth,
         ["kagemusha", "verify", out],

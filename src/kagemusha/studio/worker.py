@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kagemusha.certificate.certificate import Certificate
 from kagemusha.errors import KagemushaError, OutputError
 from kagemusha.files import alone, write_whole
 from kagemusha.progress import Progress
@@ -28,19 +29,32 @@ BUG = "this is a mistake of the program ({kind}); the values that it stumbled ov
 def release(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
     """Make a release; what was paid for before is not paid again."""
     from kagemusha.making import make_release
+    from kagemusha.making.related import make_related_release
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
 
     wanted, schema = Wanted.from_json(fields), place / "schema.toml"
     write_whole(schema, wanted.schema.encode())
     whole = finished(wanted, (place / ORDER).stat().st_mtime)
     if whole is not None:
         return whole
-    made = make_release(wanted.order(schema), progress=progress)
+    declared, order = load_declared(schema), wanted.order(schema)
+    if isinstance(declared, Related):
+        several = make_related_release(order, declared, progress=progress)
+        rows = wanted.rows or several.model.rows
+        return _outcome(several.certificate, rows, len(declared.tables), paid_before=several.paid_before)
+    made = make_release(order, progress=progress)
+    return _outcome(made.certificate, made.rows, 1, paid_before=made.paid_before)
+
+
+def _outcome(certificate: Certificate, rows: int, tables: int, *, paid_before: bool) -> dict[str, Any]:
     return {
-        "rows": made.rows,
-        "release": made.certificate.release,
-        "epsilon": made.certificate.epsilon,
-        "method": made.method,
-        "paid before": made.paid_before,
+        "rows": rows,
+        "tables": tables,
+        "release": certificate.release,
+        "epsilon": certificate.epsilon,
+        "method": certificate.method,
+        "paid before": paid_before,
     }
 
 
@@ -49,8 +63,10 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
 
     The folder was free when the job began; what lies there whole, is younger, and is known to the ledger, is its own.
     """
-    from kagemusha.certificate.inventory import CERTIFICATE, QUALITY
+    from kagemusha.certificate.inventory import CERTIFICATE, QUALITY, SCHEMA, read_certificate
+    from kagemusha.files import declares_several
     from kagemusha.folder.loading import load_release
+    from kagemusha.folder.related import load_related
     from kagemusha.ledger import open_ledger
 
     folder = Path(wanted.folder)
@@ -58,8 +74,14 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
         return None
     if (folder / CERTIFICATE).stat().st_mtime < since:
         return None
-    model = load_release(folder)
-    certificate = model.certificate
+    tables = 1
+    if declares_several(folder / SCHEMA):
+        several = load_related(folder)
+        rows, tables = several.rows, len(several.schema.tables)
+        certificate = Certificate.from_json(read_certificate(folder / CERTIFICATE))
+    else:
+        model = load_release(folder)
+        rows, certificate = model.rows, model.certificate
     book = open_ledger(wanted.ledger, read_only=True)
     try:
         known = {record.id: record.certificate or "" for record in book.releases()}
@@ -67,13 +89,7 @@ def finished(wanted: Wanted, since: float) -> dict[str, Any] | None:
         book.close()
     if certificate.digest() not in known.get(certificate.release, "").split():
         return None
-    return {
-        "rows": wanted.rows or model.rows,
-        "release": certificate.release,
-        "epsilon": certificate.epsilon,
-        "method": certificate.method,
-        "paid before": False,
-    }
+    return _outcome(certificate, wanted.rows or rows, tables, paid_before=False)
 
 
 def solve(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
@@ -108,6 +124,14 @@ def evaluate(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict
     return {"verdict": verdict(found), "sentences": list(sentences(found))}
 
 
+def related(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
+    """Doubles of tables that belong together beside the real ones. INTERNAL."""
+    from kagemusha import questions
+
+    found = questions.evaluate_tables(fields["where"], Path(fields["folder"]), ledger=fields["ledger"])
+    return {"measures": found.lines()}
+
+
 def compare(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
     """Methods side by side. INTERNAL."""
     from kagemusha import questions
@@ -138,6 +162,7 @@ WORK: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], dict[str, Any]]
     "solve": solve,
     "try": tried,
     "evaluate": evaluate,
+    "related": related,
     "compare": compare,
     "attack": attack,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kagemusha.generators.generator import Generator
-from kagemusha.models.accepted import in_fields
+from kagemusha.models.accepted import answered
 from kagemusha.models.doubles import Doubles
 from kagemusha.queries.acceptance import asked
 from kagemusha.release.curator import Curator
@@ -19,8 +19,7 @@ def tested(curator: Curator, generator: Generator, mechanism: str) -> dict[str, 
     """The answer to each criterion, for the certificate; each is charged before the table is read."""
     schema = curator.schema
     queries = asked(schema, Doubles(schema, generator).project_many)
-    left = curator.remaining / schema.demands.tested
-    costs = [left * one.share for one in schema.demands.accept]
-    excesses = curator.answer(queries, costs, mechanism=mechanism)
-    rows = generator.total
-    return {"acceptance": [in_fields(q, excess, rows) for q, excess in zip(queries, excesses, strict=True)]}
+    left = curator.remaining / schema.demands.tested if queries else 0.0
+    costs = [left * one.share for one in schema.demands.asked]
+    excesses = curator.answer(queries, costs, mechanism=mechanism) if queries else []
+    return {"acceptance": answered(schema.demands.accept, queries, excesses, generator.total)}
