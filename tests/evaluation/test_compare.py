@@ -60,12 +60,18 @@ def test_an_interruption_loses_nothing(
     assert len(calls) == 3 + 6
 
 
-def test_more_methods_may_be_added_but_not_another_table(table: Path, schema: Schema, tmp_path: Path) -> None:
+def test_more_methods_may_be_added_but_not_another_table_or_version(
+    table: Path, schema: Schema, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small = Comparison(methods=("independent",), epsilons=(1.0,), repeat=1, kmax=2)
     run_comparison(small, table, schema, tmp_path / "out", jobs=1)
     larger = Comparison(methods=("independent", "mst"), epsilons=(1.0,), repeat=1, kmax=2)
     assert len(run_comparison(larger, table, schema, tmp_path / "out", jobs=1)) == 2
-    make_table(399, 1).to_csv(table, index=False)
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(module, "__version__", "99.0.0")
+        with pytest.raises(DataError, match="of other data"):
+            run_comparison(larger, table, schema, tmp_path / "out", jobs=1)
+    make_table(400, 2).to_csv(table, index=False)  # as many rows
     with pytest.raises(DataError, match="of other data"):
         run_comparison(larger, table, schema, tmp_path / "out", jobs=1)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 from family import run
 
 from kagemusha.generators.markov import MarkovGenerator
-from kagemusha.graphical import MarkovField, sample_rounded
+from kagemusha.graphical import MarkovField, refined_sampling, sample_rounded
 from kagemusha.graphical.refined_sampling import trade_towards
 from kagemusha.privacy.budget import Budget
 from kagemusha.queries.interactions import Interaction, NoisyInteraction
@@ -57,6 +58,22 @@ def test_a_small_tree_is_made_up_for_by_traded_rows() -> None:
     assert list(again.pairs) == list(generator.pairs)
     (call,) = again.hands([20_000], rng=rng)
     assert error(codes, call()) < 0.6 * without, "rows that are dealt in hands are traded, too"
+
+
+def test_the_last_pass_brings_columns_back_that_many_pairs_took_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 20_000
+    field = MarkovField.build(DOMAIN, rows, {(name,): np.zeros(4) for name in DOMAIN.names})
+    tilted = np.outer(*[np.array([0.28, 0.25, 0.25, 0.22])] * 2) * rows + np.diag([500.0] * 4) - 125
+    found = []
+    for heavy in (refined_sampling.LAST_WEIGHT, refined_sampling.COLUMN_WEIGHT):
+        monkeypatch.setattr(refined_sampling, "LAST_WEIGHT", heavy)
+        codes = sample_rounded(field, rows, rng=np.random.default_rng(0))
+        trade_towards(field, codes, dict.fromkeys(combinations(DOMAIN.names, 2), tilted), rng=np.random.default_rng(1))
+        columns = np.mean([np.abs(np.bincount(column, minlength=4) / rows - 0.25).sum() for column in codes.T])
+        pairs = np.mean([np.abs(share(codes, p) - tilted / rows).sum() for p in combinations(DOMAIN.names, 2)])
+        found.append((columns, pairs))
+    assert found[0][0] < 0.5 * found[1][0]
+    assert found[0][1] < 0.7 * np.abs(tilted / rows - 1 / 16).sum(), "pairs stay traded"
 
 
 def test_correction_moves_to_what_was_measured_as_far_as_noise_allows() -> None:

@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.errors import ModelTooLarge
@@ -44,9 +45,9 @@ EXCHANGE_GAIN = 0.5
 """An exchange also disturbs the larger tables that rounding got right, so it has to pay this much."""
 CROSS_GAIN = 1e-9
 """Trades that gain less than rounding errors could go back and forth."""
-COLUMN_WEIGHT, TRADED_WEIGHT = 4.0, 16.0
+COLUMN_WEIGHT, LAST_WEIGHT = 4.0, 128.0
 """A column's table counts this many times as much as a pair's table: its error is part of every table of the column.
-The second where rows are traded towards many pairs at once, which would take columns along."""
+The second in the last pass of `trade_towards`."""
 
 
 def sample_refined(
@@ -105,7 +106,8 @@ def trade_towards(
 
     Every row is one the model makes, and among them those are kept that bring the pairs nearer to the tables given, the
     columns and the pairs inside cliques staying near the model's own. Pairs that are neither follow: what they owe to
-    both is no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least.
+    both is no longer what the model alone says. As many passes as look at `most` tables, times rows, but one at least;
+    then one over the first rows in which columns count most.
     """
     from kagemusha.graphical.kernels import exchange
 
@@ -120,14 +122,17 @@ def trade_towards(
         return
     tables = WatchedTables.of(model, watched, rows, pairs)
     excess = tables.excess(codes)
+
+    def trades(start: int, weight: FloatArray) -> int:
+        block = codes[start : start + TRADED_ROWS]
+        spare = sample_rounded(model, len(block), rng=rng)
+        return int(exchange(block, spare, 0, EXCHANGE_GAIN, *tables.layout(), excess, weight))
+
     for _ in range(int(np.clip(most // (rows * len(watched)), 1, PASSES))):
-        trades = 0
-        for start in range(0, rows, TRADED_ROWS):
-            block = codes[start : start + TRADED_ROWS]
-            spare = sample_rounded(model, len(block), rng=rng)
-            trades += exchange(block, spare, 0, EXCHANGE_GAIN, *tables.layout(), excess, tables.weight)
-        if trades < 0.02 * rows:
+        if sum(trades(start, tables.weight) for start in range(0, rows, TRADED_ROWS)) < 0.005 * rows:
             break
+    # many pairs at once take columns along, and few trades bring them back
+    trades(0, np.where(tables.single, LAST_WEIGHT / COLUMN_WEIGHT, 1.0) * tables.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,8 @@ class WatchedTables:
     start: IntArray
     expected: FloatArray
     weight: FloatArray
+    single: npt.NDArray[np.bool_]
+    """Which cells are those of a column."""
 
     @classmethod
     def of(
@@ -152,11 +159,9 @@ class WatchedTables:
         tables = [found[clique].ravel() for clique in cliques]
         sizes = np.array([table.size for table in tables], dtype=np.int64)
         expected = np.concatenate(tables) * (rows / model.total)
-        single = np.array([len(clique) == 1 for clique in cliques])
+        single = np.repeat([len(clique) == 1 for clique in cliques], sizes)
         # |e| ≤ (e²/s + s)/2, and near equality where s is the size of e: with s = √n the squares bound the L1 error.
-        weight = np.repeat(np.where(single, TRADED_WEIGHT if given else COLUMN_WEIGHT, 1.0), sizes) / np.sqrt(
-            expected + 1.0
-        )
+        weight = np.where(single, COLUMN_WEIGHT, 1.0) / np.sqrt(expected + 1.0)
         return cls(
             left=np.array([domain.axis(clique[0]) for clique in cliques], dtype=np.int64),
             right=np.array([domain.axis(clique[-1]) for clique in cliques], dtype=np.int64),
@@ -164,6 +169,7 @@ class WatchedTables:
             start=np.cumsum(sizes) - sizes,
             expected=expected,
             weight=weight,
+            single=single,
         )
 
     def layout(self, chosen: IntArray | slice = slice(None)) -> tuple[IntArray, IntArray, IntArray, IntArray]:

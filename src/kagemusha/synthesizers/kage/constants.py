@@ -57,8 +57,9 @@ model without room for everything grows by these."""
 MANY = 1000
 """Pairs, with more of which all is spent in one instalment; triples, of which no more are looked at."""
 
-PASSES = (80, 500)
-"""Most passes of a fit that only says what it does not know, and of the last."""
+PASSES = (80, 500, 1 << 24)
+"""Most passes of a fit that only says what it does not know, and of the last; which may look at so many cells in any
+case."""
 
 ENOUGH = 0.1
 """A fit ends when its last passes gained less than this share of what noise is about to cost, as log-likelihood per

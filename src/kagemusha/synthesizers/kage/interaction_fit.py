@@ -245,7 +245,7 @@ def fit_interactions(
     x = np.zeros(problem.size)
     if start is not None:
         x[: len(start)] = start / problem.unit[: len(start)]
-    calls = PASSES[-1] if max_steps is None else max_steps
+    calls = max(PASSES[1], PASSES[2] // tree.cells) if max_steps is None else max_steps
     x = lbfgs(problem, x, max_calls=calls, progress=problem.progress)
     if max_steps is None and interactions:
         # every table rests on the columns, and they are known best: they must not wait for their pairs to converge

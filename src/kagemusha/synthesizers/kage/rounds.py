@@ -170,6 +170,11 @@ class Run:
             others = np.array([i not in self.measured for i in range(count)]) & ~covered[:count]
             unknown = np.concatenate([self.look.unknown(self.model.field, others), unknown[count:]])
         unknown, floor = np.where(covered, 0.0, unknown), np.where(covered, 0.0, seen.floor)
+        # whoever learns from a target adds up what little each of its pairs says: all are measured, drowned or not
+        named = np.array([self.importance(query.clique) > 1 and min(query.shape) > 1 for query in seen.queries])
+        named[count:] = False
+        named &= ~covered
+        wanted = [i for i in np.argsort(-seen.signal, kind="stable").tolist() if named[i] and i not in self.measured]
         candidates = Candidates(
             seen.cliques,
             seen.signal,
@@ -192,7 +197,7 @@ class Run:
             paths=paths,
             # rows are traded towards pairs only, and for want of a model nobody knows which of them need it
             outside=self.model is not None and len(seen.queries) == count,
-            start=list(self.measured),
+            start=[*self.measured, *wanted],
         )
 
     def measure(self, choice: Choice, cost: float) -> list[NoisyInteraction]:
