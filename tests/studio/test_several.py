@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_tables_are_confirmed_changed_and_dropped(drafted: Path, ask: Ask, clien
         assert sent.status_code == 400
         assert said in sent.json()["error"]
     for body in ({"answer": "table_drop", "in": "patients"}, {"answer": "confirm", "in": "labs", "column": "ward"},
-                 {"answer": "target", **visits, "column": "ward"}, {"answer": "require", **visits}):  # fmt: skip
+                 {"answer": "unit", **visits, "column": "ward"}, {"answer": "require", **visits}):  # fmt: skip
         assert client.post("/api/schema", json={"t": REF, **body, **WHO}).status_code == 400
     ask("schema", t=REF, answer="drop", **visits, column="ward", **WHO)
     assert related(drafted)["visits"].schema["ward"].kind == "drop"
@@ -128,6 +129,42 @@ def test_one_reason_confirms_all_and_rules_reach_across_tables(drafted: Path, as
     assert related(drafted)["visits"].rules == ()
     wrong = {"t": REF, "answer": "rule_add", "in": "visits", "rule": "date >= nobody.birth_date", **WHO}
     assert "nobody" in client.post("/api/schema", json=wrong).json()["error"]
+
+
+def test_a_column_to_predict_is_chosen_from_all_tables(drafted: Path, ask: Ask, client: TestClient) -> None:
+    page = client.get("/schema", params={"t": REF}).text
+    offered = re.search(r'value="target">.*?</form>', page, flags=re.S)
+    assert offered is not None
+    assert re.findall(r"<option>([^<]+)<", offered[0]) == [
+        "patients.sex", "patients.birth_date", "visits.date", "visits.ward", "visits.stay"
+    ]  # fmt: skip
+    said = ask("schema", t=REF, answer="target", column="visits.ward")["replace"]
+    assert related(drafted).target == "visits.ward"
+    assert "<option selected>visits.ward</option>" in said["rules"]
+    assert "target = &#34;visits.ward&#34;" in said["toml"]
+    ask("schema", t=REF, answer="confirm_all", **WHO)
+    ask("schema", t=REF, answer="table_change", **{"in": "visits"}, max_rows="7", **WHO)
+    assert related(drafted).target == "visits.ward", "other answers leave it as it is"
+    for lang, words in (("en", "no table has such a column"), ("ja", "この列を持つ表がありません")):
+        for body in ({"answer": "target", "column": "visits.nobody"},
+                     {"answer": "drop", "in": "visits", "column": "ward", **WHO}):  # fmt: skip
+            sent = client.post("/api/schema", json={"t": REF, "lang": lang, **body})
+            assert (sent.status_code, words in sent.json()["error"]) == (400, True), sent.text
+    ask("schema", t=REF, answer="target", column="")
+    assert related(drafted).target is None
+
+
+def test_persons_and_rows_keep_what_people_predict_and_how_much_a_person_weighs(site: Site) -> None:
+    from kagemusha.editing.tables import as_persons
+    from kagemusha.schema import Category, Integer, Schema
+
+    columns = [Category("id", categories=("a", "b")), Category("sex", categories=("F", "M")),
+               Integer("weight", lower=0, upper=9), Category("ward", categories=("u", "v"))]  # fmt: skip
+    schema = Schema(columns, target="ward", weight="weight")
+    made = as_persons(schema, "id", ["sex", "weight"], "", "3")
+    assert (made.target, made.weight) == ("rows.ward", schema.weight)
+    with pytest.raises(SchemaError, match="weight"):
+        as_persons(schema, "id", ["sex"], "", "3")
 
 
 def test_the_plan_of_several_tables_and_the_page_that_pays(drafted: Path, ask: Ask, client: TestClient) -> None:
@@ -214,12 +251,15 @@ def test_a_demand_is_declared_by_form_and_shown(client: TestClient, folder: Path
 
 
 def test_what_cannot_be_two_tables_is_said(site: Site) -> None:
+    from kagemusha.editing.demands import with_demands
     from kagemusha.editing.tables import as_persons, table_dropped
     from kagemusha.schema import Category, Schema
+    from kagemusha.schema.demands import Demands, RequiredTable
 
-    schema = Schema([Category("id", categories=("a", "b")), Category("x", categories=("u", "v"))], target="x")
-    with pytest.raises(SchemaError, match="target: persons"):
-        as_persons(schema, "id", ["x"], "", "3")
-    made = as_persons(schema.with_target(None), "id", ["x"], "", "3")
+    schema = Schema([Category("id", categories=("a", "b")), Category("x", categories=("u", "v"))])
+    demanded = with_demands(schema, Demands(required=(RequiredTable(("id", "x")),)))
+    with pytest.raises(SchemaError, match="require: persons"):
+        as_persons(demanded, "id", ["x"], "", "3")
+    made = as_persons(schema, "id", ["x"], "", "3")
     with pytest.raises(SchemaError, match="cannot be left out"):
         table_dropped(made, "persons")

@@ -96,7 +96,7 @@ def rule_removed(related: Related, name: str, text: str) -> Related:
 def as_persons(schema: Schema, key: str, persons: list[str], order: str, most: str) -> Related:
     """One long table as persons and their rows, as `[unit] persons` in a file declares it."""
     document = tomllib.loads(schema.dumps())
-    lost = [entry for entry in ("target", "weight", "require", "accept", "values") if entry in document]
+    lost = [entry for entry in ("require", "accept", "values") if entry in document]
     if lost:
         raise SchemaError(f"{lost[0]}: persons and their rows cannot have it so far; take it away first")
     unit: dict[str, Any] = {"column": key, "persons": persons, "max_rows": whole(most)}

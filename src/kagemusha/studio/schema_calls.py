@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from kagemusha.columns.column import Column
 from kagemusha.editing import answers as edit
@@ -32,6 +33,7 @@ from kagemusha.studio.calls import MOST_TEXT, Call
 from kagemusha.studio.drafts import Drafts
 from kagemusha.studio.place import Table
 
+Of = TypeVar("Of", Schema, Related)
 AXIS = ("few", "lower", "upper", "bins", "scale", "special")
 
 
@@ -68,8 +70,8 @@ def _of_one(call: Call, what: str, schema: Schema, drafts: Drafts, table: Table)
 
 
 def _of_several(call: Call, what: str, related: Related) -> Declared:
-    if what == "confirm_all":
-        return _confirm_everywhere(call, related)
+    if what in OF_ALL:
+        return OF_ALL[what](call, related)
     name = call.text("in")
     if name not in {table.name for table in related}:
         raise UsageError(call.say("there is no table {name}", name=repr(name[:80])))
@@ -211,8 +213,8 @@ def _offer(call: Call, schema: Schema) -> Schema:
     raise SchemaError(call.say("this is no longer offered"))
 
 
-def _target(call: Call, schema: Schema) -> Schema:
-    return schema.with_target(call.text("column") or None)
+def _target(call: Call, declared: Of) -> Of:
+    return declared.with_target(call.text("column") or None)
 
 
 def _require(call: Call, schema: Schema) -> Schema:
@@ -275,7 +277,10 @@ ANSWERS: Mapping[str, Callable[[Call, Schema], Schema]] = {
 }
 """What can be answered about one table."""
 
-OF_ONE = frozenset({"unit", "offer", "target", "require", "accept", "demand_away"})
+OF_ALL: Mapping[str, Callable[[Call, Related], Declared]] = {"confirm_all": _confirm_everywhere, "target": _target}
+"""What can be answered about all of several tables at once."""
+
+OF_ONE = frozenset({"unit", "offer", "require", "accept", "demand_away"})
 """What tables that belong together do not have."""
 
 TABLE_FIELDS = ("key", "parent", "order", "id", "max_rows", "counts_as", "orphans")

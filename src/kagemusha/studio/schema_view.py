@@ -13,6 +13,7 @@ from kagemusha.editing.rules import rule_question
 from kagemusha.editing.tables import ALONE, parts_of, tables_of
 from kagemusha.schema import Schema
 from kagemusha.schema.constraints import Constraint
+from kagemusha.schema.declared import Declared
 from kagemusha.schema.demands import NOTHING
 from kagemusha.schema.lint import likely_unit
 from kagemusha.schema.related import Table as RelatedTable
@@ -51,9 +52,17 @@ def schema_facts(site: Site, table: Table, say: Catalogue) -> dict[str, Any]:
         "sources": [say(source) for source in SOURCES],
         "offers": [] if alone is None else list(offers(alone)),
         "likely_unit": None if alone is None else likely_unit(alone),
-        "targets": [] if alone is None else [column.name for column in alone.modelled],
+        "target": declared.target,
+        "targets": targets_of(declared),
         "demands": NOTHING if alone is None else alone.demands,
     }
+
+
+def targets_of(declared: Declared) -> Sequence[str]:
+    """Columns that people may want to predict; of several tables as table.column."""
+    if tables := tables_of(declared):
+        return [f"{table.name}.{column.name}" for table in tables for column in table.modelled]
+    return [column.name for column in parts_of(declared)[ALONE].modelled]
 
 
 def _part(name: str, table: RelatedTable | None, schema: Schema, say: Catalogue) -> Part:
