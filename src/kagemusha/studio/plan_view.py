@@ -50,7 +50,8 @@ def shown_point(point: Point, say: Catalogue) -> dict[str, Any]:
         ),
         "judged": say(_judged(found)),
         "more": "",
-        "time": "" if point.seconds is None or point.megabytes is None else say(
+        "time": say("How long it takes and how much memory is not forecast for several tables.")
+        if point.seconds is None or point.megabytes is None else say(
             "It takes about {time} of computing and at most about {memory} MB.",
             time=duration(point.seconds, say), memory=f"{point.megabytes:,.0f}",
         ),
