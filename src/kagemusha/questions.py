@@ -23,6 +23,7 @@ from kagemusha.attacks.audit import audit as run_audit
 from kagemusha.attacks.campaign import Campaign
 from kagemusha.attacks.game import Rules
 from kagemusha.attacks.report import Attacked
+from kagemusha.attacks.synthesis.families import MEMBERS, WHOSE, opened_release
 from kagemusha.attacks.synthesis.method import Method
 from kagemusha.attacks.table import read_table
 from kagemusha.attacks.targets import names as target_names
@@ -46,6 +47,7 @@ from kagemusha.release.looks import note_look
 from kagemusha.schema import Schema
 from kagemusha.sources.open import located
 from kagemusha.sources.several import open_related
+from kagemusha.sources.steps import RelatedSource
 from kagemusha.synthesizers.registry import create
 from kagemusha.synthesizers.suited import suited
 
@@ -154,7 +156,7 @@ def evaluate_tables(
     """The doubles of a release beside the real tables; the ledger hears of the look first, `noted` what it says."""
     schema = load_related(folder).schema
     source = open_related(real, schema)
-    noted(note_look(real, "evaluate", ledger=ledger, dataset=dataset, known=source.identity()))
+    noted(_looked_at_several(real, "evaluate", source, ledger, dataset))
     return evaluate_related(source, doubles_in(folder, schema), schema, rng=np.random.default_rng(seed))
 
 
@@ -212,6 +214,27 @@ def attack(
         return campaign.against(maker, read_table(table, declared), jobs=jobs, progress=tell)
 
 
+def attack_tables(
+    real: Any,
+    folder: Path,
+    *,
+    trainings: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    ledger: str | Path | None = None,
+    dataset: str | None = None,
+    noted: Callable[[str], None] = lambda _: None,
+    progress: Progress | None = None,
+) -> Attacked:
+    """The membership game about persons with everything below, with the settings of a release of them. INTERNAL."""
+    maker = opened_release(real, folder)
+    noted(_looked_at_several(real, "attack", maker.tables, ledger, dataset))
+    campaign = Campaign(targets=MEMBERS, rules=Rules(trainings=trainings), seed=seed)
+    with watched(progress) as tell:
+        tell("reading", 0.0)
+        return campaign.against(maker, maker.table, jobs=jobs, notes=[WHOSE], progress=tell)
+
+
 def audit(
     method: str,
     epsilon: Budget | float = 1.0,
@@ -260,3 +283,10 @@ def _looked_at(table: Any, command: str, ledger: str | Path | None, schema: Sche
     if isinstance(table, str | PathLike):
         note_look(table, command, ledger=ledger, encoding=schema.encoding)
     return table
+
+
+def _looked_at_several(
+    where: Any, command: str, source: RelatedSource, ledger: str | Path | None, dataset: str | None
+) -> str:
+    """The ledger of several tables hears of a look at them, under the name that it knows them by."""
+    return note_look(where, command, ledger=ledger, dataset=dataset, known=source.identity())

@@ -148,11 +148,12 @@ def attack(
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
     makers: Sequence[Maker]
     if families:
+        from kagemusha.attacks.synthesis.families import WHOSE
         from kagemusha.cli.related import attacked_families
 
-        makers, table, notes = attacked_families(data, schema, method, budget, option, release, command)
-        known = makers[0].tables.identity()
-        warn(note_look(data, "attack", ledger=ledger, dataset=dataset, known=known))
+        maker = attacked_families(data, schema, method, budget, option, release, command)
+        makers, notes = [maker], [WHOSE]
+        warn(note_look(data, "attack", ledger=ledger, dataset=dataset, known=maker.tables.identity()))
     else:
         promises = _said(ctx, "epsilon") or _said(ctx, "delta")
         makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
@@ -165,13 +166,13 @@ def attack(
 
     with stopping(leave), progress_bar(quiet=as_json) as progress:
         progress("reading", 0.0)
-        table = table if families else read_table(data, declared)
-        for i, maker in enumerate(makers):
+        table = maker.table if families else read_table(data, declared)
+        for i, attackable in enumerate(makers):
             listener = part(progress, i / len(makers), (i + 1) / len(makers))
-            folder = None if plays is None else plays / maker.name
+            folder = None if plays is None else plays / attackable.name
             attacked.append(
                 campaign.against(
-                    maker, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
+                    attackable, table, folder=folder, jobs=jobs, scheduler=scheduler, notes=notes, progress=listener
                 )
             )
     write_report(attacked, path, title=data.name)

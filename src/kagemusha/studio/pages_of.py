@@ -132,6 +132,7 @@ class Pages:
             "evaluate": say("doubles beside the table (INTERNAL)"),
             "related": say("doubles beside the tables (INTERNAL)"),
             "compare": say("methods compared (INTERNAL)"), "attack": say("attack (INTERNAL)"),
+            "families": say("attack (INTERNAL)"),
         }[job.kind]  # fmt: skip
         about = job.fields.get("folder") or job.fields.get("table") or job.fields.get("where") or ""
         return f"{what} {Path(str(about)).name}".strip()

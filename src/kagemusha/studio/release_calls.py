@@ -81,10 +81,11 @@ class ReleaseCalls:
         wanted = Wanted.from_json(made.fields)
         where = wanted.where if wanted.place is None else f"{wanted.where}#{wanted.place}"
         if declares_several(folder / SCHEMA):
-            if kind != "evaluate":
+            about: dict[str, Any] = {"where": where, "ledger": wanted.ledger, "folder": str(folder)}
+            several = {"evaluate": ("related", about), "attack": ("families", {**about, "trainings": TRAININGS})}
+            if kind not in several:
                 raise UsageError(call.say("this is for one table; tables that belong together do not have it so far"))
-            about = {"where": where, "ledger": wanted.ledger, "folder": str(folder)}
-            return {"go": f"/job/{self._site.jobs.submit(secrets.token_hex(12), 'related', about).id}"}
+            return {"go": f"/job/{self._site.jobs.submit(secrets.token_hex(12), *several[kind]).id}"}
         doubles = next(folder / name for name in TABLES if (folder / name).is_file())
         common = {"where": where, "ledger": wanted.ledger, "schema": str(folder / SCHEMA)}
         fields: dict[str, dict[str, Any]] = {

@@ -157,6 +157,19 @@ def attack(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[s
     return {"verdict": found.verdict.words}
 
 
+def families(fields: Mapping[str, Any], place: Path, progress: Progress) -> dict[str, Any]:
+    """Whether anybody can say who was in tables that belong together. INTERNAL."""
+    from kagemusha import questions
+    from kagemusha.attacks.report import write_report
+
+    found = questions.attack_tables(
+        fields["where"], Path(fields["folder"]), trainings=fields["trainings"], ledger=fields["ledger"],
+        progress=progress,
+    )  # fmt: skip
+    write_report([found], place / REPORT, title=Path(fields["where"]).name)
+    return {"verdict": found.verdict.words}
+
+
 WORK: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], dict[str, Any]]] = {
     "release": release,
     "solve": solve,
@@ -165,6 +178,7 @@ WORK: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], dict[str, Any]]
     "related": related,
     "compare": compare,
     "attack": attack,
+    "families": families,
 }
 """What a job may be."""
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,24 @@ import numpy as np
 from kagemusha.arrays import Codes, IntArray
 from kagemusha.attacks.table import GameTable, PlayedDoubles, World
 from kagemusha.errors import UsageError
+from kagemusha.folder.related import load_related
 from kagemusha.models.related import RelatedModel
 from kagemusha.privacy.budget import Budget
+from kagemusha.schema.related import Related
 from kagemusha.sources.families import Family
 from kagemusha.sources.linked import Keys, ReadTable
 from kagemusha.sources.several import open_related
 from kagemusha.sources.steps import RelatedSource
 from kagemusha.synthesizers.registry import create
-from kagemusha.synthesizers.related_fit import fit_related
+from kagemusha.synthesizers.related_fit import fit_related, require_models_tables
 
 MEMBERS = ("random", "selective")
 """Whom games go for here: somebody who is there. A made record has no rows behind it."""
+
+WHOSE = (
+    "The coin is about a person with all rows below: the whole family is in the tables or none of it. The adversary "
+    "sees each person's columns, how many rows they have, and the last rows of each table right below."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +115,20 @@ class FamilySampler:
         doubles = self.model.sample(rows, seed=int(rng.integers(2**32)), like="pyarrow")
         records = self.family.records(open_related(doubles, self.family.related.apart))
         return PlayedDoubles(codes=np.column_stack(records).astype(np.int32))
+
+
+def opened(data: Any, related: Related, method: str, budget: Budget, options: Mapping[str, Any]) -> Families:
+    """What is attacked: a method on these tables."""
+    require_models_tables(create(method, **options), budget)
+    return Families(method, Family(related), open_related(data, related), budget, options)
+
+
+def opened_release(data: Any, folder: Path) -> Families:
+    """The settings of a release that was made: its method, options, promise and schema, on the tables it stands for."""
+    model = load_related(folder)
+    certificate = model.certificate
+    options = {name: certificate.parameters[name] for name in create(certificate.method).parameters()}
+    return opened(data, model.schema, certificate.method, certificate.promised, options)
 
 
 def families_of(tables: RelatedSource, persons: IntArray) -> RelatedSource:
