@@ -289,4 +289,4 @@ def _looked_at_several(
     where: Any, command: str, source: RelatedSource, ledger: str | Path | None, dataset: str | None
 ) -> str:
     """The ledger of several tables hears of a look at them, under the name that it knows them by."""
-    return note_look(where, command, ledger=ledger, dataset=dataset, known=source.identity())
+    return note_look(where, command, ledger=ledger, dataset=dataset or source.name, known=source.identity())

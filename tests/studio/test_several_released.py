@@ -11,10 +11,12 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
 from kagemusha.attacks.game import Rules
+from kagemusha.door import verify
 from kagemusha.ledger import open_ledger
 from kagemusha.studio.site import Site
 
@@ -81,3 +83,45 @@ def test_the_page_says_what_is_offered(client: TestClient, released: Path) -> No
     client.get("/language/ja")
     assert english_in(client.get("/release", params={"r": RELEASE}).text) == []
     assert released.is_dir()
+
+
+@pytest.mark.slow
+def test_a_file_of_duckdb_goes_all_the_way(client: TestClient, site: Site, folder: Path, ask: Ask) -> None:
+    write_families(folder, 120)
+    with duckdb.connect(str(folder / "base.duckdb")) as book:
+        for name in ("patients", "visits"):
+            book.execute(f"CREATE TABLE {name} AS SELECT * FROM read_csv('{folder / name}.csv')")
+    before = (folder / "base.duckdb").read_bytes()
+    base, release = "base.duckdb", "base-tables-doubles"
+    ask("draft", t=base, what="facts", internal=True)
+    assert client.get("/spend", params={"t": base, "epsilon": "1"}).status_code == 404, "nothing is confirmed yet"
+    ask("schema", t=base, answer="confirm_all", **WHO)
+    ask("schema", t=base, answer="rule_add", **{"in": "visits"}, rule="date >= patients.birth_date", **WHO)
+    ask("schema", t=base, answer="target", column="visits.ward")
+    go = pay_for(client, base)
+    outcome = done(site, go)
+    assert "error" not in outcome, outcome
+    assert outcome["tables"] == 2
+    assert all(check.passed for check in verify(folder / release))
+    table = site.place.table(base)
+    book_of = open_ledger(table.ledger, read_only=True)
+    (record,) = book_of.releases()
+    assert (record.id, record.closed) == (outcome["release"], True)
+    assert "100.0 % used" in client.get("/ledger", params={"t": base}).text
+    page = client.get("/release", params={"r": release})
+    assert page.status_code == 200
+    assert "kagemusha synth duckdb:///" in page.text
+    assert "It holds." in ask("verify", r=release)["replace"]["verdict"]
+    assert "# visits" in ask("sample", r=release, where="sex = 'F'", rows="20")["replace"]["sample"]
+    assert "error" not in done(site, go), "the same job again"
+    assert done(site, pay_for(client, base))["paid before"]
+    assert len(open_ledger(table.ledger, read_only=True).releases()) == 1
+    went = ask("look", r=release, kind="evaluate", internal=True)["go"]
+    outcome = done(site, went)
+    assert "error" not in outcome, outcome
+    assert outcome["measures"]
+    assert open_ledger(table.ledger, read_only=True).releases()[-1].method == "evaluate"
+    assert (folder / "base.duckdb").read_bytes() == before
+    for path in (folder / release).rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+    assert not [text for text in (page.text, client.get(went).text) if CANARY in text]
