@@ -89,6 +89,9 @@ def test_all_tables_of_a_schema_become_one_release(server: Postgres, tmp_path: P
             person = Person(page)
             connect(person, server, "clinic", "clinic.*")
             families_path(person, "clinic")
+            person.tick("I may see this table")
+            page.locator("form[data-call=look] button").click()
+            person.sees("Not to be handed out", 180)
             browser.close()
     finally:
         studio.end()
@@ -96,6 +99,8 @@ def test_all_tables_of_a_schema_become_one_release(server: Postgres, tmp_path: P
     release = folder / "clinic-tables-doubles"
     assert all(check.passed for check in verify(release))
     assert (release / "synthetic-visits.csv").is_file()
+    record, looked = open_ledger(folder / "kagemusha-ledger.db", read_only=True).releases()
+    assert (looked.method, looked.dataset) == ("evaluate", record.dataset)
     assert not [text for text in person.contents if CANARY in text or PASSWORD in text]
 
 

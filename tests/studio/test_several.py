@@ -185,6 +185,10 @@ def test_the_plan_of_several_tables_and_the_page_that_pays(
     went = ask("solve", t=REF, wanted="20", rows="20000", what="solve")["go"]
     assert "epsilon=" in went
     assert client.post("/api/solve", json={"t": REF, "wanted": "0.1", "rows": "5"}).status_code == 400
+    ask("schema", t=REF, answer="open", **{"in": "visits"}, column="ward", **WHO)
+    refused = client.get("/spend", params={"t": REF, "epsilon": "1"})
+    assert (refused.status_code, "synth --discover` finds them" in refused.text) == (404, True)
+    ask("schema", t=REF, answer="undo")
     paying = client.get("/spend", params={"t": REF, "epsilon": "1"}).text
     assert "patients, visits" in paying
     assert "one person with everything below" in paying

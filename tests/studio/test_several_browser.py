@@ -59,9 +59,15 @@ def whole_path(person: Person, tables: str) -> None:
     rule.get_by_role("button", name="Add the rule").click()
     person.actions += 3
     person.sees("Saved.")
+    predicted = page.locator("#rules form", has=page.locator("input[name=answer][value=target]"))
+    predicted.get_by_role("combobox").select_option("visits.ward")
+    predicted.get_by_role("button", name="Save").click()
+    person.actions += 2
+    page.locator("#rules option[selected]", has_text="visits.ward").wait_for(state="attached")
     person.follow("On to the plan", "/plan")
     person.write("ε", "2")
     person.sees("recognises at most")
+    person.sees("is not forecast for several tables")
     person.press("On to paying")
     person.at("/spend")
     person.write("To agree, type", "spend 2")
@@ -95,6 +101,7 @@ def test_from_two_files_to_a_verified_release(studio: Studio, browser: Any, tmp_
     assert record.id == certificate.release
     schema = load_declared(studio.folder / "hospital-tables.toml")
     assert isinstance(schema, Related)
+    assert schema.target == "visits.ward"
     assert [rule.rule for rule in schema["visits"].rules] == ["date >= patients.birth_date"]
     person.write("Only doubles for whom this holds", "sex = 'F'")
     person.press("Draw")

@@ -27,7 +27,12 @@ def wanted_of(site: Site, table: Table, given: Mapping[str, Any], say: Catalogue
     if schema.derived_facts():
         raise UsageError(say("the schema still has facts that were read off the data: confirm them first"))
     if isinstance(schema, Related) and schema.open_facts():
-        raise UsageError(say("bounds or values are still open: say them first, nothing finds them in several tables"))
+        raise UsageError(
+            say(
+                "bounds or values are still open: say them first; in several tables `kagemusha synth --discover` finds "
+                "them, the studio does not"
+            )
+        )
     folder, key = call.text("folder", most=60), call.text("key", most=60)
     for name in filter(None, (folder, key)):
         if not NAME.fullmatch(name):
