@@ -98,7 +98,7 @@ def synthesize(
     `synthesize(table, epsilon=1, schema="people.toml")`. Where the certificate is wanted too, `fit` gives the model
     that carries it, and `publish` writes everything that may be handed out. The arguments are those of `fit`; `rows` is
     the number of doubles (by default about as many as people). Without a `method` the schema decides, as `suited`
-    tells: nigao for pictures and tables of many numbers, else kage.
+    tells: nigao for pictures, and to predict a target from many numbers, else kage.
     """
     _refuse_seed(seed)
     order = Order(
