@@ -2,8 +2,9 @@
 
 A table of the zoo is the population; samples are drawn from it with replacement, put through kage, and means, shares,
 differences, odds ratios and regressions that can be asked of its first columns are estimated. The truth is the
-population's own, as the schema codes it. Tables that are done are in results/inference.csv; the page is
-results/inference.md. The method was set on the tables of the train half; those of the test half were run once.
+population's own, as the schema codes it. Tables that are done are kept in results/inference.csv, which is no part of
+the project; the page is results/inference.md, and docs/estimates.md has its summary. The method was set on the tables
+of the train half; those of the test half were run once.
 """
 
 from __future__ import annotations
@@ -244,7 +245,8 @@ def page() -> str:
                 for one in told:
                     by[one["table"]].append(int(one["held"]))
                 shares = [float(np.mean(v)) for v in by.values()]
-                error = float(np.sqrt(np.mean([min(9.0, float(one["error"]) ** 2) for one in told])))
+                errors = [float(one["error"]) for one in told if one["error"] != "nan"]
+                error = float(np.sqrt(np.mean([min(9.0, one**2) for one in errors])))
                 widths = [float(one["width"]) for one in told if one["width"] != "nan"]
                 wide = f"{np.median(widths):.2f}" if widths else ""
                 inside = np.mean([int(one["held"]) for one in told])
@@ -256,9 +258,31 @@ def page() -> str:
     return "\n".join(text) + "\n"
 
 
+def summary() -> str:
+    """The tables that were looked at once, all ε together, for the page of the documents."""
+    own = [one for one in lines() if one["half"] == "test" and one["unknown"] == "0"]
+    names = {one["table"] for one in own}
+    text = [f"| {len(names)} tables | intervals | inside | ε = 1 | ε = 10 |", "| --- " * 5 + "|"]
+    for kind in KINDS:
+        some = [one for one in own if one["kind"] == kind]
+        if some:
+            by = [[int(o["held"]) for o in some if float(o["epsilon"]) == epsilon] for epsilon in EPSILONS]
+            shares = [f"{100 * np.mean(each):.1f} %" if each else "" for each in ([int(o["held"]) for o in some], *by)]
+            text.append(f"| {kind} | {len(some):,} | " + " | ".join(shares) + " |")
+    return "\n".join(text)
+
+
+def into_docs() -> None:
+    """Between the marks of docs/estimates.md."""
+    path, begin, end = HERE.parent / "docs" / "estimates.md", "<!-- coverage -->", "<!-- /coverage -->"
+    head, rest = path.read_text(encoding="utf-8").split(begin)
+    path.write_text(f"{head}{begin}\n{summary()}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
 def main() -> None:
     run(sys.argv[2] if len(sys.argv) > 2 else "train", int(sys.argv[1]) if len(sys.argv) > 1 else 10)
     PAGE.write_text(page(), encoding="utf-8")
+    into_docs()
 
 
 if __name__ == "__main__":

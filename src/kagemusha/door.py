@@ -190,6 +190,7 @@ def fit_related(
     cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
+    discover: float | None = None,
     progress: Progress | None = None,
 ) -> RelatedModel:
     """Fit several tables that belong together: persons with everything below, protected as one.
@@ -206,6 +207,7 @@ def fit_related(
         cap=cap,
         key=key,
         simulation=simulation,
+        discover=discover,
     )
     with watched(progress) as tell:
         return make_related_model(order, _related(schema), progress=tell)
@@ -226,6 +228,7 @@ def release_related(
     cap: float | None = None,
     key: str = "",
     simulation: int | None = None,
+    discover: float | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
     """The same, written as a release folder that `verify` checks: doubles and models of all tables, one certificate."""
@@ -238,6 +241,7 @@ def release_related(
         cap=cap,
         key=key,
         simulation=simulation,
+        discover=discover,
         output=Output(folder=folder, rows=persons, file_kind=file_kind, replace=replace),
     )
     with watched(progress) as tell:

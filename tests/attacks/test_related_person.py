@@ -90,6 +90,6 @@ def test_answers_give_away_most_of_what_is_promised_and_never_more(
 
 def test_whole_rows_would_give_away_more_than_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lambda self, table: np.full(self.linked[table.name].rows, PARTS)  # noqa: E731
-    monkeypatch.setattr(RelatedSource, "_parts", whole)
+    monkeypatch.setattr(RelatedSource, "parts", whole)
     found, promised = given_away(1.0, monkeypatch)
     assert found > 3 * promised

@@ -316,8 +316,8 @@ def test_what_related_tables_do_not_have_is_refused(place: Path) -> None:
     schema = kg.load_related(place / "doubles").schema
     assert isinstance(schema, Related)
     for given, why in (
-        ({"discover": 0.1}, "discover"),
-        ({"target": "sex"}, "target"),
+        ({"discover": 0.1}, "has nothing to find"),
+        ({"allow_derived": True}, "allow_derived"),
         ({"method": "mst"}, "method 'mst' does not model related tables"),
     ):
         with pytest.raises(UsageError, match=why):
@@ -334,3 +334,32 @@ def test_tables_without_rows_are_tables_too(rows: int | None, monkeypatch: pytes
     doubles = model.sample(20, seed=1, like="polars")
     assert len(doubles["patients"]) == 20
     assert set(doubles["drugs"]["patient_id"]) <= set(doubles["patients"]["patient_id"])
+
+
+def test_columns_that_are_left_out_stop_nothing(tmp_path: Path) -> None:
+    """A name is declared, left out, and asked of no table of doubles: not when they are judged, not when compared."""
+    from kagemusha.questions import evaluate_tables
+
+    rng = np.random.default_rng(0)
+    patients = pd.DataFrame(
+        {"patient_id": [f"p{at}" for at in range(200)], "name": "x", "sex": rng.choice(["F", "M"], 200)}
+    )
+    visits = pd.DataFrame({"patient_id": rng.choice(patients.patient_id, 400), "ward": rng.choice(["a", "b"], 400)})
+    (tmp_path / "real").mkdir()
+    for name, table in (("patients", patients), ("visits", visits)):
+        table.to_csv(tmp_path / "real" / f"{name}.csv", index=False)
+    (tmp_path / "schema.toml").write_text(
+        'version = 1\n[tables.patients]\nkey = "patient_id"\n[tables.patients.columns.name]\nkind = "drop"\n'
+        'reason = "a name"\n[tables.patients.columns.sex]\nkind = "category"\ncategories = ["F", "M"]\n'
+        '[tables.visits]\nparent = "patients"\nkey = "patient_id"\nmax_rows = 6\n'
+        '[tables.visits.columns.ward]\nkind = "category"\n'
+        'categories = ["a", "b"]\n'
+    )
+    out = tmp_path / "doubles"
+    kg.release_related(
+        tmp_path / "real", out, 1.0, schema=tmp_path / "schema.toml", ledger=tmp_path / "l.db", dataset="d"
+    )
+    assert (out / "quality.html").is_file()
+    assert all(check.passed for check in kg.verify(out))
+    assert list(pd.read_csv(out / "synthetic-patients.csv").columns) == ["patient_id", "sex"]
+    assert evaluate_tables(tmp_path / "real", out).persons < 1

@@ -54,6 +54,13 @@ OWN_TESTS = {
 }
 """Tests of a kind beside the contract that all share."""
 
+OF_FAMILIES = {
+    "counts": "tests/sources/test_steps.py",
+    "values": "tests/release/test_related_discovery.py",
+    "weighted-counts": "tests/release/test_related_weights.py",
+}
+"""Tests with all neighbours of small families: persons with rows below, which count in parts (related.md)."""
+
 ELSEWHERE = {
     "values": (
         "How many records hold each value of a column that was left open. A record holds one value, so it moves one "
@@ -112,6 +119,8 @@ def section(kind: str) -> str:
     tests = [CONTRACT] if asked else []
     if kind in OWN_TESTS:
         tests.append(OWN_TESTS[kind])
+    if kind in OF_FAMILIES:
+        tests.append(OF_FAMILIES[kind])
     shown = ", ".join(f"[{Path(test).name}](../../{test})" for test in tests)
     if asked:
         lines += ["", asked[0].proof]

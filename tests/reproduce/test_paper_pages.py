@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,26 +110,102 @@ def test_pages_are_renewed_without_a_run(tmp_path: Path, monkeypatch: pytest.Mon
     assert "in part older" in readme.read_text()
 
 
-def test_a_digest_is_of_code_and_not_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "synthesizers"
-    package.mkdir()
-    one, other = package / "one.py", package / "other.py"
+RUN = """
+from kagemusha.synthesizers.other import f as g, Thing
+
+MOST = 3
+
+def run(x: int) -> int:
+    progress("running", 0.5)
+    if x > MOST:
+        raise ValueError(f"x is {x}")
+    return g(Thing(x).value()) + len("kept")
+"""
+
+OTHER = """
+LEAST = 1
+
+def f(x):
+    return x + LEAST
+
+class Thing:
+    size: int = 4
+
+    def __post_init__(self):
+        self.size = 5
+
+    def value(self):
+        return self.size
+
+    def shown(self):
+        return "shown"
+
+def page():
+    return "words"
+"""
+
+NOTICED = (
+    ("run", "x > MOST", "x >= MOST"),
+    ("run", "MOST = 3", "MOST = 4"),
+    ("run", '"kept"', '"keeps"'),
+    ("run", "0.5)", "g(0.5))"),
+    ("other", "x + LEAST", "x - LEAST"),
+    ("other", "LEAST = 1", "LEAST = 2"),
+    ("other", "size: int = 4", "size: int = 3"),
+    ("other", "self.size = 5", "self.size = 6"),
+    ("other", "return self.size", "return -self.size"),
+    ("other", "LEAST = 1", "LEAST = 1\nfor _ in range(2): LEAST += 1"),
+)
+
+NOT_NOTICED = (
+    ("run", "def run(x: int) -> int:", "def run(x: float) -> float:\n    'Words.'  # why"),
+    ("run", '"running"', 'f"still running"'),
+    ("run", 'f"x is {x}"', '"x is too large"'),
+    ("other", '"words"', '"other words"'),
+    ("other", 'return "shown"', "return self.size"),
+    ("other", "def page():", "def more():\n    return 1\n\ndef page():"),
+)
+
+
+@pytest.fixture
+def digest_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """The digest of the run above with one thing changed."""
+    (tmp_path / "synthesizers").mkdir()
     monkeypatch.setattr(stamps, "_TOP", tmp_path)
+    cached = (stamps._digest, stamps._tree, stamps._imports_of, stamps._definitions)
 
-    def digest(first: str, second: str) -> str:
-        one.write_text(first)
-        other.write_text(second)
-        for cached in (stamps._digest, stamps._source, stamps._imports_of):
-            cached.cache_clear()
-        return stamps.code_of("kagemusha.synthesizers.one")
+    def digest(where: str = "", before: str = "", after: str = "") -> str:
+        for name, text in (("run", RUN), ("other", OTHER)):
+            assert name != where or before in text
+            changed = text.replace(before, after) if name == where else text
+            (tmp_path / "synthesizers" / f"{name}.py").write_text(changed)
+        for one in cached:
+            one.cache_clear()
+        return stamps.code_of("kagemusha.synthesizers.run:run")
 
-    plain = "from kagemusha.synthesizers.other import f\nx = f() # '#'\n"
-    base = digest(plain, "def f():\n    return '# 1'\n")
-    assert digest('"""Words."""\n' + plain, 'def f():\n    """Words."""\n\n    return \'# 1\'  # why\n') == base
-    assert digest(plain, "def f():\n    return '# 2'\n") != base, "an import is followed"
-    assert digest("x = 1\n", "def f():\n    return '# 1'\n") != base
-    for cached in (stamps._digest, stamps._source, stamps._imports_of):
-        cached.cache_clear()
+    yield digest
+    for one in cached:
+        one.cache_clear()
+
+
+@pytest.mark.parametrize("change", NOTICED)
+def test_a_digest_is_of_what_a_run_executes(change: tuple[str, str, str], digest_with: Callable[..., str]) -> None:
+    assert digest_with(*change) != digest_with()
+
+
+@pytest.mark.parametrize("change", NOT_NOTICED)
+def test_a_digest_is_not_of_words_nor_of_pages(change: tuple[str, str, str], digest_with: Callable[..., str]) -> None:
+    assert digest_with(*change) == digest_with()
+
+
+def test_the_code_of_a_page_is_not_the_code_of_its_runs() -> None:
+    """A change of wording on a page makes no run older; a change of what a run computes does."""
+    found = {(one.module, one.name) for one in stamps.reached(["kagemusha.reproduce.p3gm_runs:run_one"])}
+    assert ("kagemusha.reproduce.p3gm_scores", "table_scores") in found
+    assert ("kagemusha.reproduce.p3gm_options", "TAKEN") in found
+    assert ("kagemusha.reproduce.p3gm_runs", "BUDGET") in found
+    assert not [module for module, _ in found if module.endswith(("_page", "_claims", "_figures", ".pages"))]
+    assert not {("kagemusha.reproduce.p3gm_runs", name) for name in ("TUNED", "COMMITTED", "path_of")} & found
 
 
 def test_what_a_result_depends_on_is_found() -> None:

@@ -109,7 +109,9 @@ def test_bins_of_numbers_rise_to_the_largest(low: int, most: int) -> None:
         ('key = "patient_id"\n\n', "\n", "tables.patients: key is missing"),
         ("bins = 12", "bins = 12\nmissing = true", "order = 'date' must be a whole number or a date"),
         ('id = "visit_id"', 'id = "visit_id"\nsort = "up"', "there is no field 'sort'"),
-        ("version = 1", 'version = 1\ntarget = "sex"', "has no entry 'target'"),
+        ("version = 1", 'version = 1\nencoding = "cp932"', "has no entry 'encoding'"),
+        ("version = 1", 'version = 1\ntarget = "sexe"', r"target: .sexe.: no table has such a column.*sex"),
+        ("version = 1", 'version = 1\ntarget = "visit_id"', "no table has such a column in its model"),
         ("[tables.labs]", "[tables.labs-next]\n[tables.labs]", "key is missing"),
         ("[tables.labs.columns.value]", "[[tables.labs.constraint]]\nrule = 'values > 3'\n[tables.labs.columns.value]",
          "no column 'values' here, nor in a table above"),
@@ -206,3 +208,32 @@ def test_one_long_table_says_which_columns_are_the_persons() -> None:
 def test_mistakes_of_a_long_table_are_named(old: str, new: str, why: str) -> None:
     with pytest.raises(SchemaError, match=why):
         read(LONG.replace(old, new))
+
+
+@pytest.mark.parametrize("said", ["labs.value", "value"])
+def test_a_target_is_a_column_of_one_table(said: str) -> None:
+    schema = read(TEXT.replace("version = 1", f'version = 1\ntarget = "{said}"'))
+    assert schema.target == "labs.value"
+    assert read(schema.dumps()).digest() == schema.digest() != read(TEXT).digest()
+    assert schema.released.target == schema.apart.target == "labs.value"
+    with pytest.raises(SchemaError, match=r"several tables have one: patients.sex or labs.sex"):
+        read(TEXT.replace("columns.value", "columns.sex")).with_target("sex")
+
+
+def test_a_target_of_one_long_table_finds_its_table() -> None:
+    fields = 'kind = "category"\ncategories = ["x", "y"]'
+    text = f"""
+version = 1
+target = "ward"
+[unit]
+column = "p"
+persons = ["sex"]
+max_rows = 3
+[columns.p]
+kind = "surrogate"
+[columns.sex]
+{fields}
+[columns.ward]
+{fields}
+"""
+    assert read(text).target == "rows.ward"

@@ -157,7 +157,7 @@ def test_places_gaps_and_rows_before() -> None:
 def test_mutants_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "whole rows":
         whole = lambda self, table: np.full(self.linked[table.name].rows, PARTS)  # noqa: E731
-        monkeypatch.setattr(steps.RelatedSource, "_parts", whole)
+        monkeypatch.setattr(steps.RelatedSource, "parts", whole)
         found = worst(related(counts_as=1), FAMILIES[::7])
         assert found["visits"] > related().rows["visits"]
         return

@@ -14,9 +14,11 @@ import pytest
 from kagemusha.door import verify
 from kagemusha.ledger import open_ledger
 
+from .families import write_families
 from .hospital import write_hospital
 from .person import Studio
 
+TOGETHER = "./"
 FOLDERS, KILLS, LONGEST = 5, 4, 5.0
 """Twenty moments, within this many seconds after a start: reading, paying, writing and judging take about as long."""
 
@@ -33,28 +35,31 @@ def enter(link: str, cookies: Any = None) -> httpx2.Client:
     return client
 
 
-def agreed(client: httpx2.Client) -> str:
+def agreed(client: httpx2.Client, table: str) -> str:
     """Everything up to the moment in which somebody has agreed to pay; the job."""
 
     def call(name: str, /, **body: Any) -> dict[str, Any]:
-        answer = client.post(f"/api/{name}", json={"t": "stays.csv", **body})
+        answer = client.post(f"/api/{name}", json={"t": table, **body})
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
     call("draft", what="facts", internal=True)
     call("schema", answer="confirm_all", who="Dr Ito", source="the law")
-    page = client.get("/spend", params={"t": "stays.csv", "epsilon": "1"}).text
+    page = client.get("/spend", params={"t": table, "epsilon": "1"}).text
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.partition('data-call="spend"')[2]))
     return str(call("spend", **fields, typed="spend 1")["go"])
 
 
-def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
+def killed_and_made(folder: Path, rng: Random, kills: int, table: str = "stays.csv") -> None:
     folder.mkdir()
-    write_hospital(folder / "stays.csv", 400)
+    if table == TOGETHER:
+        write_families(folder, 400)
+    else:
+        write_hospital(folder / table, 400)
     studio = Studio(folder)
     try:
         client = enter(studio.start())
-        job = agreed(client)
+        job = agreed(client, table)
         for _ in range(kills):
             time.sleep(rng.uniform(0, LONGEST))
             studio.kill()
@@ -70,7 +75,7 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
         client.close()
     finally:
         studio.end()
-    release = folder / "stays-doubles"
+    release = folder / (f"{folder.name}-tables-doubles" if table == TOGETHER else "stays-doubles")
     assert all(check.passed for check in verify(release))
     book = open_ledger(folder / "kagemusha-ledger.db", read_only=True)
     (record,) = book.releases()
@@ -86,3 +91,8 @@ def killed_and_made(folder: Path, rng: Random, kills: int) -> None:
 @pytest.mark.parametrize("at", range(FOLDERS))
 def test_killed_at_random_moments(tmp_path: Path, at: int) -> None:
     killed_and_made(tmp_path / "a", Random(at), KILLS)
+
+
+@pytest.mark.slow
+def test_tables_that_belong_together_killed_at_random_moments(tmp_path: Path) -> None:
+    killed_and_made(tmp_path / "a", Random(9), KILLS, TOGETHER)

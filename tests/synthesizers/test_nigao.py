@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,8 @@ def test_what_is_small_depends_on_records_classes_width_and_budget() -> None:
     assert not is_small(784, 10, 60_000, rho)
     assert not is_small(178, 2, 10_350, rho)
     assert not is_small(64, 10, 1_497, 100 * rho)
+    assert is_small(30, 2, 475, rho), "a class of 240 fills four directions, and came out reversed"
+    assert not is_small(30, 2, 4_750, rho)
 
 
 def test_spread_is_that_within_classes() -> None:
@@ -190,3 +193,16 @@ def test_spread_is_that_within_classes() -> None:
     within = [codes[codes[:, -1] == c, :-1].std(axis=0).mean() for c in range(10)]
     found = [drawn[drawn[:, -1] == c, :-1].std(axis=0).mean() for c in range(10)]
     assert np.mean(found) == pytest.approx(np.mean(within), rel=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["digits", "cancer", "letters 1,500", "letters 12,000"])
+def test_nigao_is_not_below_noisy_class_means(name: str) -> None:
+    """The page of benchmarks/nigao_floor.py on its small tables, three splits: counts, sums and squares, no tuning."""
+    floor = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "nigao_floor.py"))
+    whole, scores = floor["DATA"][name](), {"nigao": 0.0, "class means": 0.0}
+    for seed in range(3):
+        data = floor["split"](whole, seed)
+        for method in scores:
+            scores[method] += floor["score"](data, floor["by_method"](data, method, seed), seed) / 3
+    assert scores["nigao"] > scores["class means"] - 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from kagemusha.arrays import FloatArray, IntArray
 from kagemusha.encoding import Encoder
 from kagemusha.schema import Schema
+from kagemusha.sources.families import Place
 
 UNUSUAL = 0.02
 """A value is marked if the doubles have its code in fewer cases than this."""
@@ -39,3 +41,25 @@ def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
+
+
+def grouped(card: Sequence[Mapping[str, Any]], places: Mapping[str, Place]) -> list[dict[str, Any]]:
+    """The cells of a card, those of rows with the table, which row it is, and whether there is one."""
+    found = []
+    absent = {
+        (place.table, place.back)
+        for place in places.values()
+        if all(c["value"] == "not known" for c in card if c["column"] in places and _same(places[c["column"]], place))
+    }
+    for cell in card:
+        place = places.get(cell["column"])
+        where = {}
+        if place is not None:
+            gone = (place.table, place.back) in absent
+            where = {"of": place.table, "back": place.back, "name": place.column, "absent": gone}
+        found.append({**cell, **where})
+    return found
+
+
+def _same(one: Place, other: Place) -> bool:
+    return (one.table, one.back) == (other.table, other.back)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,6 +19,9 @@ from kagemusha.encoding.frames import open_frame
 from kagemusha.errors import DataError, KagemushaError
 from kagemusha.files import parse_json, read_regular
 from kagemusha.schema import Schema
+from kagemusha.schema.declared import read_declared
+from kagemusha.schema.related import Related
+from kagemusha.sources.families import Family
 
 FORMAT = "kagemusha classifier 1"
 MOST_BYTES = 100 << 20
@@ -65,6 +68,8 @@ class Classifier:
     classes: tuple[str, ...]
     schema: Schema
     trees: Sequence[Tree]
+    related: Related | None = None
+    """Where a record is a person with the last rows: the tables."""
 
     def __repr__(self) -> str:
         return f"Classifier({self.question!r}: {', '.join(self.classes)})"
@@ -98,7 +103,8 @@ class Classifier:
             for tree in self.trees
         ]
         body = {"format": FORMAT, "question": self.question, "classes": list(self.classes)}
-        path.write_text(json.dumps({**body, "schema": self.schema.dumps(), "trees": trees}), encoding="utf-8")
+        several = {} if self.related is None else {"tables": self.related.dumps()}
+        path.write_text(json.dumps({**body, **several, "schema": self.schema.dumps(), "trees": trees}), "utf-8")
 
 
 def trained(question: str, classes: Sequence[str], schema: Schema, codes: IntArray, labels: IntArray) -> Classifier:
@@ -124,6 +130,16 @@ def _tree(member: Any, forest: Forest) -> Tree:
     )
 
 
+def _tables(given: Mapping[str, Any], schema: Schema) -> Related | None:
+    """The tables whose persons' records it judges; `ValueError` where these are other records."""
+    if "tables" not in given:
+        return None
+    related = read_declared(given["tables"])
+    if not isinstance(related, Related) or Schema(Family(related).schema.coded).digest() != schema.digest():
+        raise ValueError
+    return related
+
+
 def load_classifier(path: str | PathLike[str]) -> Classifier:
     """A classifier from its file, or from the folder of a labelling project. Executes nothing."""
     where = Path(path)
@@ -147,7 +163,7 @@ def load_classifier(path: str | PathLike[str]) -> Classifier:
         width = sum(features.table.shape[1] for features in RecordVectors.of(schema).features)
         if not trees or any(tree.feature.max() >= width for tree in trees):
             raise ValueError
-        return Classifier(str(given["question"]), classes, schema, trees)
+        return Classifier(str(given["question"]), classes, schema, trees, _tables(given, schema))
     except OSError as error:
         raise DataError(f"{where}: {error.strerror or 'cannot be read'}") from None
     except (KagemushaError, ValueError, KeyError, TypeError, AttributeError, OverflowError):

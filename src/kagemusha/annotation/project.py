@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kagemusha.annotation.cards import cards
+from kagemusha.annotation.cards import cards, grouped
 from kagemusha.annotation.loop import Annotated
 from kagemusha.annotation.store import IMPOSSIBLE, UNKNOWN, Store
 from kagemusha.annotation.store_desk import StoreDesk
@@ -21,7 +21,11 @@ from kagemusha.files import scheme_of
 from kagemusha.models.model import Model
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Drop, Schema
-from kagemusha.sources import open_source
+from kagemusha.schema.declared import Declared
+from kagemusha.schema.related import Related
+from kagemusha.sources import Source, open_source
+from kagemusha.sources.families import Family, Place
+from kagemusha.sources.several import open_related
 from kagemusha.synthesizers.fit import fit
 
 STORE = "labels.db"
@@ -68,15 +72,17 @@ class Project:
         }
 
 
-def require_possible(project: Project, schema: Schema) -> None:
+def require_possible(project: Project, schema: Declared) -> None:
     """Refuse what the rounds would refuse, before a project is begun or anything is read."""
-    declared = explanatory(schema, project.question)
-    if not declared.modelled:
+    several = isinstance(schema, Related)
+    known = schema if several else explanatory(schema, project.question)
+    loose = [str(fact) for fact in (*known.open_facts(), *known.derived_facts())]
+    if not several and not explanatory(schema, project.question).modelled:
         raise UsageError("the schema has no column besides the label: there would be nothing to show")
-    loose = [str(fact) for fact in (*declared.open_facts(), *declared.derived_facts())]
     if loose:
         shown = ", ".join(loose[:5]) + (", …" if len(loose) > 5 else "")
         raise UsageError(f"the schema must be declared and confirmed; still open or taken from the data: {shown}")
+    declared = explanatory(schema, project.question)
     budget = Budget(project.epsilon, project.delta, rows=declared.unit.max_rows)
     if not budget.is_finite:
         raise UsageError(f"epsilon (--epsilon) must be finite, got {project.epsilon}")
@@ -110,8 +116,10 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [name for name in names if name != "settings"] + [name for name in own if name not in names]
 
 
-def explanatory(schema: Schema, label: str) -> Schema:
-    """The schema without the label: people give it, the table does not."""
+def explanatory(schema: Declared, label: str) -> Schema:
+    """The schema without the label: people give it, the table does not. Of several tables, that of persons' records."""
+    if isinstance(schema, Related):
+        return Family(schema).without(label).schema
     if label not in schema.names:
         return schema
     kept = [Drop(column.name) if column.name == label else column for column in schema.columns]
@@ -124,7 +132,7 @@ def run_rounds(
     project: Project,
     store: Store,
     table: str | Path,
-    schema: Schema,
+    schema: Declared,
     *,
     place: str | None = None,
     ledger: str | Path,
@@ -137,8 +145,15 @@ def run_rounds(
     Waits for labels in the store; may be killed and started again at any time. `place` is the table of a database.
     """
     declared = explanatory(schema, project.question)
-    source = open_source(table, declared, table=place)
-    desk = StoreDesk(store, len(project.classes), _Shown(declared), shared=project.shared, rested=rested)
+    places: Mapping[str, Place] = {}
+    if isinstance(schema, Related):
+        family = Family(schema).without(project.question)
+        source: Source = family.source(open_related(table, family.related, place=place))
+        places, dataset = family.places, source.name
+    else:
+        source = open_source(table, declared, table=place)
+        dataset = None if scheme_of(table) is not None else str(Path(table).resolve())
+    desk = StoreDesk(store, len(project.classes), _Shown(declared, places), shared=project.shared, rested=rested)
 
     def progress(what: str, share: float) -> None:
         store.keep(stage={"what": what, "share": share, "at": time.time()})
@@ -148,7 +163,7 @@ def run_rounds(
         source,
         Budget(project.epsilon, project.delta),
         ledger=ledger,
-        dataset=None if scheme_of(table) is not None else str(Path(table).resolve()),
+        dataset=dataset,
         policy=policy,
         key=key,
         progress=progress,
@@ -160,12 +175,13 @@ def run_rounds(
 class _Shown:
     """Turns pools of doubles into cards; what is usual is read off the pool itself."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: Schema, places: Mapping[str, Place]) -> None:
+        self._schema, self._places = schema, places
 
     def __call__(self, codes: IntArray) -> list[list[dict[str, Any]]]:
         usual = {
             column.name: np.bincount(codes[:, i], minlength=column.size) / len(codes)
             for i, column in enumerate(self._schema.modelled)
         }
-        return cards(self._schema, codes, usual, np.random.default_rng(0))
+        found = cards(self._schema, codes, usual, np.random.default_rng(0))
+        return [grouped(card, self._places) for card in found] if self._places else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,27 @@ from kagemusha.annotation.store_desk import wilson
 from kagemusha.files import write_whole
 from kagemusha.pages import template
 from kagemusha.schema import Schema
+from kagemusha.schema.related import Related
 
 LABELS, CLASSIFIER, SUMMARY = "labels.csv", "classifier.json", "summary.html"
 PAUSE = 300.0
 """Seconds between two labels of a person that still count as work on the second."""
 
 
-def write_results(store: Store, schema: Schema, folder: Path, *, promise: str = "") -> list[str]:
-    """Write what there is; returns the names of the files. `schema` is that of the doubles, without the label."""
+def write_results(
+    store: Store, schema: Schema, folder: Path, *, promise: str = "", related: Related | None = None
+) -> list[str]:
+    """Write what there is; returns the names of the files.
+
+    `schema` is that of the doubles, without the label; `related` says which tables they are persons of, if of several.
+    """
     project = store.fact("project", {})
     classes: list[str] = project["classes"]
     said = store.said()
     write_whole(folder / LABELS, to_csv(store, times=True).encode())
     found = classifier_of(project["question"], classes, schema, said)
     if found is not None:
-        found.save(folder / CLASSIFIER)
+        replace(found, related=related).save(folder / CLASSIFIER)
     page = template("annotation", "summary.html").render(
         question=project["question"],
         rows=_facts(said, classes, found, promise),

@@ -69,7 +69,8 @@ def create_app(store: Store, token: str, *, hosts: tuple[str, ...]) -> Starlette
 
 async def static(request: Request) -> Response:
     """Script and style, by name; nothing else."""
-    kinds = {"annotate.js": "text/javascript", "settle.js": "text/javascript", "annotate.css": "text/css"}
+    scripts = dict.fromkeys(("annotate.js", "record.js", "settle.js"), "text/javascript")
+    kinds = {**scripts, "annotate.css": "text/css"}
     name = request.path_params["name"]
     if name not in kinds:
         return PlainTextResponse("not found", 404)

@@ -33,7 +33,12 @@ app = typer.Typer(
 @app.command()
 def predict(
     data: Annotated[
-        Path, typer.Argument(help="Records to label: doubles or people; CSV or Parquet.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Records to label: doubles or people; CSV or Parquet. A folder of tables, where persons with their "
+            "rows were labelled.",
+            show_default=False,
+        ),
     ],
     classifier: Annotated[
         Path, typer.Option("--classifier", help="classifier.json, or the folder that holds it.", show_default=False)
@@ -57,7 +62,12 @@ def predict(
 @app.command(name="label")
 def annotate(
     data: Annotated[
-        str, typer.Argument(help="The private table: a file, or the address of a database.", show_default=False)
+        str,
+        typer.Argument(
+            help="The private table: a file, or the address of a database; where the schema declares several tables, "
+            "the folder that holds them, or the database.",
+            show_default=False,
+        ),
     ],
     schema: Annotated[Path, typer.Option("--schema", help="What is public about it (TOML).", show_default=False)],
     label: Annotated[str, typer.Option("--label", help="What people are asked about every record, such as income.")],
@@ -115,7 +125,8 @@ def annotate(
     from kagemusha.annotation.project import STORE, Project, open_project, require_possible
     from kagemusha.making.order import usual_folder
     from kagemusha.privacy.budget import MOST_DELTA
-    from kagemusha.schema import Schema
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
 
     if not 0 <= port <= 65535:
         raise UsageError(f"--port must be at least 0 and at most 65535, got {port}")
@@ -136,8 +147,9 @@ def annotate(
         ahead=25,
     )
     project = Project(label, names, _text(guideline), epsilon, delta, settings, shared)
-    declared = Schema.load(schema)
-    if scheme_of(data) is None and not Path(data).is_file():
+    declared = load_declared(schema)
+    there = Path(data).exists() if isinstance(declared, Related) else Path(data).is_file()
+    if scheme_of(data) is None and not there:
         raise DataError(f"{data}: no such file")
     folder = out or Path(f"{str(usual_folder(data, table)).removesuffix('-doubles')}-labels")
     require_possible(project, declared)
@@ -168,13 +180,16 @@ def _rounds(
     from kagemusha.annotation.project import explanatory, run_rounds
     from kagemusha.annotation.results import write_results
     from kagemusha.door import publish
+    from kagemusha.schema.related import Related
+    from kagemusha.sources.families import Family
 
     _end_with_the_server()
     model = run_rounds(project, store, where[0], schema, place=where[1], ledger=ledger, policy=policy)
     if not (folder / DONE).exists():
         publish(model, folder / DONE, ledger=ledger)
     promise = f"{model.certificate.promised.in_words()}, for the rounds; labels are given to doubles and cost none"
-    write_results(store, explanatory(schema, project.question), folder, promise=promise)
+    several = Family(schema).without(project.question).related if isinstance(schema, Related) else None
+    write_results(store, explanatory(schema, project.question), folder, promise=promise, related=several)
     store.keep(released=True)
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kagemusha.ledger import Cap
     from kagemusha.queries.query import Choice, Query
     from kagemusha.release.asking import Answered
-    from kagemusha.schema import Schema
     from kagemusha.sources import Source
 
 Released = TypeVar("Released")
@@ -97,15 +96,11 @@ class PaidAnswer(Generic[Released]):
             write_whole(path, self.certificate.to_json().encode())
 
 
-def ask(
-    data: str, source: Source, query: Query[Released], payment: Payment, *, declared: Schema | None = None
-) -> PaidAnswer[Released]:
-    """The answer of a question, paid for in the ledger first."""
+def ask(data: str, source: Source, query: Query[Released], payment: Payment, **given: Any) -> PaidAnswer[Released]:
+    """The answer of a question, paid for in the ledger first; what is `given` beside it goes to `settled`."""
     from kagemusha.release.asking import ask as answered
 
-    return _paid(
-        data, source, payment, lambda budget, cap, **how: answered(source, query, budget, declared=declared, **how)
-    )
+    return _paid(data, source, payment, lambda budget, cap, **how: answered(source, query, budget, **given, **how))
 
 
 def choose(data: str, source: Source, query: Choice[Any], payment: Payment) -> PaidAnswer[Any]:

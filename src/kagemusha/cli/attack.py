@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -36,7 +37,13 @@ _TARGETS = "random, selective, adaptive, blind"
 
 def attack(
     ctx: typer.Context,
-    data: Annotated[Path, typer.Argument(help="The real table: a CSV or Parquet file.", show_default=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="The real table: a CSV or Parquet file; a folder of them, where the schema declares several tables.",
+            show_default=False,
+        ),
+    ],
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="The schema file (TOML); a release brings its own.")
     ] = None,
@@ -125,6 +132,9 @@ def attack(
         refuse_beside_release(path)
     tried = NAMES if attacks == "all" else _listed(attacks) if attacks else USUAL
     inferences(tried)
+    families = _several(schema, release)
+    if families and not _said(ctx, "targets"):
+        targets = "random,selective"  # made records have no rows behind them
     campaign = Campaign(
         targets=target_names(_listed(targets)),
         attacks=tried,
@@ -136,9 +146,17 @@ def attack(
         seed=seed,
     )
     budget = Budget(epsilon, delta, Adjacency.named(adjacency))
-    promises = any(str(ctx.get_parameter_source(n)).endswith("COMMANDLINE") for n in ("epsilon", "delta"))
-    makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
-    warn(note_look(data, "attack", ledger=ledger, dataset=dataset, encoding=declared.encoding))
+    makers: Sequence[Maker]
+    if families:
+        from kagemusha.cli.related import attacked_families
+
+        makers, table, notes = attacked_families(data, schema, method, budget, option, release, command)
+        known = makers[0].tables.identity()
+        warn(note_look(data, "attack", ledger=ledger, dataset=dataset, known=known))
+    else:
+        promises = _said(ctx, "epsilon") or _said(ctx, "delta")
+        makers, declared, notes = _makers(schema, method, budget, option, release, command, promises)
+        warn(note_look(data, "attack", ledger=ledger, dataset=dataset, encoding=declared.encoding))
     attacked = []
 
     def leave() -> NoReturn:
@@ -147,7 +165,7 @@ def attack(
 
     with stopping(leave), progress_bar(quiet=as_json) as progress:
         progress("reading", 0.0)
-        table = read_table(data, declared)
+        table = table if families else read_table(data, declared)
         for i, maker in enumerate(makers):
             listener = part(progress, i / len(makers), (i + 1) / len(makers))
             folder = None if plays is None else plays / maker.name
@@ -178,6 +196,20 @@ def attack(
         say("[red]INTERNAL: made from real rows without a privacy charge. Do not publish.[/]")
     if any(one.verdict.broken for one in attacked):
         raise PrivacyError("the plays contradict the promise; see the report")
+
+
+def _said(ctx: typer.Context, option: str) -> bool:
+    """Whether an option was given."""
+    return str(ctx.get_parameter_source(option)).endswith("COMMANDLINE")
+
+
+def _several(schema: Path | None, release: Path | None) -> bool:
+    """Whether tables that belong together are attacked."""
+    from kagemusha.certificate.inventory import SCHEMA
+    from kagemusha.files import declares_several
+
+    where = schema if release is None else release / SCHEMA
+    return where is not None and declares_several(where)
 
 
 def _makers(

@@ -18,10 +18,11 @@ def estimate(
     seed: Annotated[int, typer.Option(help="Another seed draws other noise for the intervals.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate means, shares, differences and odds ratios, with intervals that hold noise and sampling.
+    """Estimate means, shares, differences, odds ratios and regressions, with intervals that hold noise and sampling.
 
     Ask for: mean COLUMN \\[by COLUMN], share of CONDITION \\[by COLUMN], difference in mean COLUMN by COLUMN,
-    difference in share of CONDITION by COLUMN, or odds ratio of CONDITION by COLUMN. A CONDITION is as in `sample
+    difference in share of CONDITION by COLUMN, odds ratio of CONDITION by COLUMN, COLUMN ~ COLUMN + COLUMN (least
+    squares), or CONDITION ~ COLUMN + COLUMN (logistic; logarithms of odds ratios). A CONDITION is as in `sample
     --where`. Works with released numbers alone and costs no privacy; where they do not tell, it says why.
     """
     from kagemusha.inference.estimate import estimate as estimated

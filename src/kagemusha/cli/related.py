@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kagemusha.cli.options import parse_options
 from kagemusha.cli.output import PAID_BEFORE, cap_summary, first_cap_in_words, plain, say, say_json, say_table, warn
 from kagemusha.errors import UsageError
 from kagemusha.making.order import Order
 from kagemusha.progress import Progress
+from kagemusha.synthesizers.registry import DEFAULT, create
 
 if TYPE_CHECKING:
+    from kagemusha.attacks.synthesis.families import Families
+    from kagemusha.attacks.table import GameTable
     from kagemusha.privacy.budget import Budget
 
 
@@ -110,7 +114,6 @@ def plan_related(
     from kagemusha.privacy.filter import Filter
     from kagemusha.schema.declared import load_declared
     from kagemusha.schema.related import Related
-    from kagemusha.synthesizers.registry import DEFAULT, create
     from kagemusha.synthesizers.related_fit import require_models_tables
 
     related = load_declared(schema)
@@ -200,3 +203,47 @@ def check_tables(path: Path, *, as_json: bool) -> None:
         raise SchemaError(f"{path}: {left} columns and tables rest on the data or are open; until then ε = ∞")
     if not as_json:
         say(f"{plain(path)}: {len(related.tables)} tables, everything declared: a release is private end to end")
+
+
+FAMILIES = (
+    "The coin is about a person with all rows below: the whole family is in the tables or none of it. The adversary "
+    "sees each person's columns, how many rows they have, and the last rows of each table right below."
+)
+
+
+def attacked_families(
+    data: Path,
+    schema: Path | None,
+    method: list[str] | None,
+    budget: Budget,
+    option: list[str] | None,
+    release: Path | None,
+    command: str | None,
+) -> tuple[list[Families], GameTable, list[str]]:
+    """What is attacked where several tables belong together, and everybody's record."""
+    from kagemusha.attacks.synthesis.families import Families
+    from kagemusha.folder.related import load_related
+    from kagemusha.schema.declared import load_declared
+    from kagemusha.schema.related import Related
+    from kagemusha.sources.families import Family
+    from kagemusha.sources.several import open_related
+    from kagemusha.synthesizers.related_fit import require_models_tables
+
+    if command is not None:
+        raise UsageError("--command is for one table: a program gets one file")
+    if release is not None:
+        if schema is not None or method:
+            raise UsageError("--release brings its own schema and method; leave --schema and --method out")
+        model = load_related(release)
+        related, budget, name = model.schema, model.certificate.promised, model.certificate.method
+        options = {k: model.certificate.parameters[k] for k in create(name).parameters()}
+    else:
+        assert schema is not None
+        found = load_declared(schema)
+        assert isinstance(found, Related)
+        related, name, options = found, (method or [DEFAULT])[0], parse_options(option)
+        if len(method or []) > 1:
+            raise UsageError("--method: of several tables one method is attacked at a time")
+    require_models_tables(create(name, **options), budget)
+    maker = Families(name, Family(related), open_related(data, related), budget, options)
+    return [maker], maker.table, [FAMILIES]

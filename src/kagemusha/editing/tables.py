@@ -38,7 +38,7 @@ def with_part(declared: Declared, name: str, schema: Schema) -> Declared:
 
 def with_table(related: Related, table: Table) -> Related:
     """The same with one table said anew."""
-    return Related(table if one.name == table.name else one for one in related)
+    return replace(related, tables=tuple(table if one.name == table.name else one for one in related))
 
 
 def guesses(declared: Declared) -> int:
@@ -72,9 +72,9 @@ def table_dropped(related: Related, name: str) -> Related:
     table = related[name]
     if table.parent is None or related.children(table) or related.root.first_of == name:
         raise table.error("other tables belong to it; it cannot be left out")
-    if len(related.tables) < 3 and related.root.first_of is None and len(related.tables) == 2:
+    if len(related.tables) == 2:
         raise table.error("one table alone is released as one table: choose its file")
-    return Related(one for one in related if one is not table)
+    return replace(related, tables=tuple(one for one in related if one is not table))
 
 
 def rule_added(related: Related, name: str, text: str, voucher: Voucher) -> Related:

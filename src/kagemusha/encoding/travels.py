@@ -33,9 +33,11 @@ def travels(schema: Schema, *, records: bool, discovered: bool) -> str:
     )
 
 
-LINKED = (
-    "Where the tables live, their values were turned into codes. What left the engine, to be linked and counted: the "
-    "codes of all rows, the columns that say whose each row is, and the column of their order; and as they are, values "
-    "that the engine does not read (bytes, numbers or dates of unusual spelling)."
-)
-"""What leaves an engine where several tables belong together."""
+def linked(*, discovered: bool) -> str:
+    """What leaves an engine where several tables belong together."""
+    found = ", the values of the columns whose domain was found" if discovered else ""
+    return (
+        "Where the tables live, their values were turned into codes. What left the engine, to be linked and counted: "
+        f"the codes of all rows, the columns that say whose each row is, and the column of their order{found}; and as "
+        "they are, values that the engine does not read (bytes, numbers or dates of unusual spelling)."
+    )

@@ -18,7 +18,7 @@ from kagemusha.certificate.inventory import CERTIFICATE, MODEL, SCHEMA, SIGNATUR
 from kagemusha.certificate.sensitivities import reads_records
 from kagemusha.certificate.signature import Signed, Standing, Trust, judge
 from kagemusha.certificate.verify import certificate_checks, open_certificate
-from kagemusha.encoding.travels import LINKED, travels
+from kagemusha.encoding.travels import linked, travels
 from kagemusha.errors import DataError, SignatureError, VerifyError
 from kagemusha.folder.required_tables import tables_check
 from kagemusha.folder.table_file import table_check
@@ -99,7 +99,7 @@ def verify_release(path: Path, trust: Trust = NOBODY, *, demanded: bool = False)
     checks = certificate_checks(opened)
     if all_passed(checks):
         checks.append(_words_check(certificate, released_schema(inventory, certificate)))
-    several = len(certificate.tables) > 1
+    several = len(certificate.tables) > 1 and bool(certificate.outputs)  # an answer has no folder
     if all_passed(checks) and certificate.outputs and not several:
         checks.append(_whole_check(certificate))
     if all_passed(checks) and (several or MODEL in inventory.files):
@@ -124,7 +124,8 @@ def _words_check(certificate: Certificate, schema: Declared | None) -> Check:
         records, discovered = reads_records(certificate), "discovered" in certificate.parameters
         ours |= {*sentences.weighted(schema), *schema.vouchers()}
         several = len(schema.rows) > 1
-        ours.add(LINKED if several else travels(schema.view(""), records=records, discovered=discovered))
+        whole = not several and travels(schema.view(""), records=records, discovered=discovered)
+        ours.add(whole or linked(discovered=discovered))
     own = [sentence for sentence in certificate.assumptions if sentence not in ours]
     if not own:
         return Check("words", True, "are those that this program writes for such a release")

@@ -25,6 +25,8 @@ FORMS = (
     "difference in mean COLUMN by COLUMN",
     "difference in share of CONDITION by COLUMN",
     "odds ratio of CONDITION by COLUMN",
+    "COLUMN ~ COLUMN + COLUMN",
+    "CONDITION ~ COLUMN + COLUMN",
 )
 
 

@@ -35,16 +35,11 @@ class MadeRelated:
 
 def planned_related(order: Order, related: Related) -> PlannedRelated:
     """Everything that can be refused, refused; the tables opened."""
-    refused = {
-        "discover (--discover)": order.discover is not None,
-        "allow_derived (--allow-derived)": order.allow_derived,
-        "target (--target)": order.target is not None,
-    }
-    for what, given in refused.items():
-        if given:
-            raise UsageError(f"{what} is for one table; related tables do not have it so far")
+    if order.allow_derived:
+        raise UsageError("allow_derived (--allow-derived) is for one table; related tables do not have it so far")
     require_cap_fits(order.cap, order.budget.epsilon)
     method = order.method or DEFAULT
+    related = related if order.target is None else related.with_target(order.target)
     synthesizer = Order(table=None, budget=order.budget, method=method, options=order.options).synthesizer(None)
     return plan_related(
         synthesizer,
@@ -56,6 +51,7 @@ def planned_related(order: Order, related: Related) -> PlannedRelated:
         policy=order.policy,
         key=order.key,
         simulation=order.simulation,
+        discover=order.discover,
         place=order.place,
         timeout=order.timeout,
     )

@@ -10,8 +10,9 @@ from kagemusha.planning.forecast import pair_error
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.views import NEXT
+from kagemusha.synthesizers.below import methods_of
 from kagemusha.synthesizers.protocol import Synthesizer
-from kagemusha.synthesizers.related_fit import methods_of, shares_of
+from kagemusha.synthesizers.related_fit import shares_of
 
 
 @dataclass(frozen=True)

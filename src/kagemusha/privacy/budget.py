@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -129,6 +129,10 @@ class QueryRecord:
     def of(cls, kind: str, facts: Mapping[str, QueryFact], digest: str) -> QueryRecord:
         """From a mapping of facts."""
         return cls(kind, tuple(facts.items()), digest)
+
+    def asked(self, what: str, table: str, rows: int) -> tuple[str, QueryRecord]:
+        """What is asked, and this, of one of several tables; as they are where there is one (its name is empty)."""
+        return (f"{table}: {what}", replace(self, table=table, rows=rows)) if table else (what, self)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary."""

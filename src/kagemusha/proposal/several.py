@@ -9,7 +9,7 @@ from typing import Any
 
 from kagemusha.errors import UsageError
 from kagemusha.files import TABLE_FILES, database_file, is_postgres, scheme_of
-from kagemusha.schema.related import NAME
+from kagemusha.schema.table import NAME
 from kagemusha.sources.lake import in_database, schemas_in
 from kagemusha.sources.open import located
 from kagemusha.sources.postgres import PostgresTable

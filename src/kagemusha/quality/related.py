@@ -27,14 +27,16 @@ from kagemusha.quality.expected_error import (
     LEVEL,
     USE,
     ErrorInterval,
+    expected_error,
     intervals,
     measured_interval,
     tightest,
 )
+from kagemusha.quality.population import PopulationTotal, population_totals
 from kagemusha.quality.released import ReleasedNumbers
 from kagemusha.quality.sequences import follow_picture, numbers_picture, sequences_picture
 from kagemusha.quality.statement import NAME, PAGE
-from kagemusha.quality.words import KNOWN_FROM, of_100
+from kagemusha.quality.words import KNOWN_FROM, POPULATION, of_100
 from kagemusha.schema import Clique
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.views import NEXT, View, lag_clique, number, view_of
@@ -92,8 +94,14 @@ def related_quality_files(
     model: RelatedModel, doubles: CountedDoubles, *, progress: Progress = silent
 ) -> dict[str, bytes]:
     """File name → content of the statement."""
-    parts = judged_parts(model, doubles, progress=progress)
-    return {NAME: to_json(model, parts).encode(), PAGE: page(model, doubles, parts).encode()}
+    parts, totals = judged_parts(model, doubles, progress=progress), totals_of(model)
+    return {NAME: to_json(model, parts, totals).encode(), PAGE: page(model, doubles, parts, totals).encode()}
+
+
+def totals_of(model: RelatedModel) -> Sequence[PopulationTotal]:
+    """What persons stand for in the population, where they have survey weights."""
+    persons = model.models[model.schema.root.name]
+    return population_totals(persons, expected_error(persons)) if model.schema.weight is not None else []
 
 
 def judged_parts(model: RelatedModel, doubles: CountedDoubles, *, progress: Progress = silent) -> list[Part]:
@@ -179,7 +187,7 @@ def _scaled(doubles: Counted, cliques: Sequence[Clique], total: float) -> dict[C
     return {m.clique: np.asarray(m.counts * (total / max(1, int(m.counts.sum()))), np.float64) for m in found}
 
 
-def to_json(model: RelatedModel, parts: Sequence[Part]) -> str:
+def to_json(model: RelatedModel, parts: Sequence[Part], totals: Sequence[PopulationTotal] = ()) -> str:
     """The statement for machines."""
     document = {
         "format": FORMAT,
@@ -208,11 +216,14 @@ def to_json(model: RelatedModel, parts: Sequence[Part]) -> str:
             }
             for table in model.schema
         },
+        **({"population": [total.to_json() for total in totals]} if totals else {}),
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def page(model: RelatedModel, doubles: CountedDoubles, parts: Sequence[Part]) -> str:
+def page(
+    model: RelatedModel, doubles: CountedDoubles, parts: Sequence[Part], totals: Sequence[PopulationTotal] = ()
+) -> str:
     """The statement for people: one page without scripts or links."""
     rendered: str = template("quality", "related.html").render(
         dataset=model.certificate.dataset,
@@ -221,6 +232,8 @@ def page(model: RelatedModel, doubles: CountedDoubles, parts: Sequence[Part]) ->
         words=in_words(parts),
         tables=[(table, _pictures(model.schema, table, doubles)) for table in model.schema],
         parts=parts,
+        totals=totals,
+        population=POPULATION,
         counted=COUNTED,
         of_100=of_100,
         known=KNOWN_FROM,

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from kagemusha.certificate.certificate import Certificate
 from kagemusha.certificate.sentences import weighted
 from kagemusha.errors import UsageError
+from kagemusha.identity import Identity
 from kagemusha.ledger.open import opened
 from kagemusha.ledger.protocol import Ledger, ReleaseRequest, require_named
 from kagemusha.privacy.accountants import Accounting
@@ -21,7 +22,8 @@ from kagemusha.privacy.mechanisms import ExactNoise, Noise, SimulatedNoise
 from kagemusha.queries.query import Choice, Query
 from kagemusha.release.curator import Curator, require_confirmed, require_readable
 from kagemusha.release.release import Release
-from kagemusha.schema import Schema
+from kagemusha.release.share import WHOLE, Share
+from kagemusha.schema.declared import Declared
 from kagemusha.sources.protocol import Source
 from kagemusha.version import __version__
 
@@ -67,7 +69,9 @@ def settled(
     read: Callable[[Curator], Released],
     budget: Budget,
     *,
-    declared: Schema | None = None,
+    declared: Declared | None = None,
+    share: Share = WHOLE,
+    identity: Identity | None = None,
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
     policy: str = "default",
@@ -77,7 +81,8 @@ def settled(
     """A question of its own to the table: paid for, answered by `read`, certified.
 
     The same question asked again (same data set, schema, budget and `key`) returns the stored answer and costs nothing.
-    `declared` is the schema behind a source that shows a part of the table. `simulation` is noise for experiments, and
+    `declared` is the schema behind a source that shows a part of the table; of one of several tables, `share` names it
+    and `identity` is that of all. `simulation` is noise for experiments, and
     protects nobody.
     """
     require_confirmed(source.schema)
@@ -105,17 +110,17 @@ def settled(
         accounting=accounting,
         key=key,
         details=asked,
-        identity=source.identity(),
+        identity=identity or source.identity(),
     )
     book = opened(ledger)
     noise: Noise = simulation or ExactNoise()
     with Release(request, Filter(budget, accounting), book, noise) as release:
-        answer = read(Curator(source, release))
+        answer = read(Curator(source, release, share=share))
     certificate = Certificate(
         promised=budget,
         accounting=accounting,
         method=METHOD,
-        parameters={"question": question},
+        parameters={"question": question, **({"tables": dict(schema.rows)} if share.table else {})},
         events=release.events,
         simulated=release.simulated,
         adaptive=False,

@@ -224,7 +224,7 @@ class Curator:
         budgeted = affordable(cost)
         epsilon = self._accountant.exponential(budgeted)
         options = [tuple(option) for option in query.options]
-        what, asked = self._asked(query)
+        what, asked = query.record.asked(query.what, self._share.table, self._share.rows)
         event = ExponentialEvent(what=f"best by {what}", epsilon=epsilon, candidates=len(options), query=asked)
 
         def read(_: Sequence[int]) -> list[bytes]:
@@ -275,7 +275,10 @@ class Curator:
         return self._source
 
     def _event(self, query: Query[object], cost: float, mechanism: str) -> GaussianEvent | LaplaceEvent:
-        moves, (what, asked) = self.unit.sensitivity(query.sensitivity), self._asked(query)
+        moves, (what, asked) = (
+            self.unit.sensitivity(query.sensitivity),
+            query.record.asked(query.what, self._share.table, self._share.rows),
+        )
         if mechanism == "laplace":
             epsilon = self._accountant.laplace(affordable(cost))
             l1 = max(1, moves.l1)
@@ -283,13 +286,6 @@ class Curator:
         if mechanism != "gaussian":
             raise UsageError(f"mechanism must be 'gaussian' or 'laplace', got {mechanism!r}")
         return gaussian_event(what, moves.l2_squared, cost, self._release.gaussian_kind, asked)
-
-    def _asked(self, query: Query[object]) -> tuple[str, QueryRecord]:
-        """What a query asks, and of which table."""
-        table, asked = self._share.table, query.record
-        if not table:
-            return query.what, asked
-        return f"{table}: {query.what}", replace(asked, table=table, rows=self._share.rows)
 
     def _exact(self, query: Query[object], counted: Mapping[Clique, Marginal]) -> IntArray:
         return query.exact([counted[c] for c in query.cliques()], lambda part: summed(self._source, part))

@@ -26,6 +26,7 @@ from kagemusha.privacy.query_kinds import record_sensitivity
 from kagemusha.release.curator import NOBODY, Curator, Observer, require_readable
 from kagemusha.release.grid import BINS, Edges, close_column, second_grid
 from kagemusha.release.release import Release, affordable
+from kagemusha.release.share import WHOLE, Share
 from kagemusha.schema import Category, Column, Domain, Drop, Measured, Modelled, Schema
 from kagemusha.sources import OpenTable, Source
 
@@ -42,9 +43,9 @@ COARSE = 0.3
 """Share of a measured column's cost for the coarse grid; the fine one gets the rest."""
 
 
-def delta_share(schema: Schema) -> float:
-    """The share of δ that discovery of this schema sets aside."""
-    return DELTA_SHARE if any(c.as_labels is not None for c in _open_columns(schema)) else 0.0
+def delta_share(*schemas: Schema) -> float:
+    """The share of δ that discovery of this schema sets aside, or of all tables together."""
+    return DELTA_SHARE if any(c.as_labels is not None for s in schemas for c in open_columns(s)) else 0.0
 
 
 def require_discoverable(schema: Schema, share: float, accounting: Accounting, *, finite: bool) -> None:
@@ -53,7 +54,7 @@ def require_discoverable(schema: Schema, share: float, accounting: Accounting, *
         raise UsageError(f"discover must be a share of the budget between 0 and 1, got {share}")
     if not finite:
         raise UsageError("discovery needs a finite epsilon to take a share of")
-    for column in _open_columns(schema):
+    for column in open_columns(schema):
         if column.name in schema.formulas:
             raise UsageError(f"column {column.name!r} is worked out of others, so its bounds must be declared")
         named = [r.rule for r in schema.constraints if not r.guess and column.name in r.columns]
@@ -79,30 +80,34 @@ def require_readable_open(table: OpenTable) -> None:
 
 def largest_domain(schema: Schema, categories: int) -> Domain:
     """The largest domain that discovery may end with if it finds at most so many categories of a column."""
-    complete = _stand_in(schema)
-    found = {c.name: c for c in complete.modelled}
+    more, domain = most_added(schema, categories), _stand_in(schema).domain
+    return Domain(domain.names, tuple(max(1, domain.size(n) + more.get(n, 0)) for n in domain.names))
+
+
+def most_added(schema: Schema, categories: int) -> dict[str, int]:
+    """By how many codes each open column may grow beyond its stand-in, if so many categories of one are found."""
+    found = {c.name: c for c in _stand_in(schema).modelled}
     more = {}
-    for column in _open_columns(schema):
+    for column in open_columns(schema):
         # a cell that holds several quantiles is cut off on both sides
         axis = column.axis
-        most = categories if axis is None else 2 * (axis.bins or BINS) - found[column.name].n_values
-        more[column.name] = most
-    domain = complete.domain
-    return Domain(domain.names, tuple(max(1, domain.size(n) + more.get(n, 0)) for n in domain.names))
+        more[column.name] = categories if axis is None else 2 * (axis.bins or BINS) - found[column.name].n_values
+    return more
 
 
 def _stand_in(schema: Schema) -> Schema:
     """The schema with stand-ins for what it leaves open: the other bucket alone, the first grid."""
-    return schema.with_columns(*(c.first_cut() for c in _open_columns(schema)))
+    return schema.with_columns(*(c.first_cut() for c in open_columns(schema)))
 
 
 class Finder:
     """Reads a table whose domain is still open, at a price; hands over to the Curator once it is closed."""
 
-    def __init__(self, table: OpenTable, release: Release, *, observer: Observer = NOBODY) -> None:
-        self._table = table
-        self._release = release
-        self._observer = observer
+    def __init__(
+        self, table: OpenTable, release: Release, *, observer: Observer = NOBODY, share: Share = WHOLE
+    ) -> None:
+        self._table, self._release = table, release
+        self._observer, self._share = observer, share
 
     @property
     def schema(self) -> Schema:
@@ -170,18 +175,19 @@ class Finder:
     ) -> list[str]:
         """The places of values that many records share, in alphabetical order; a value has one place at most."""
         query = QueryRecord.of("values", {"columns": (name,)}, digest)
-        moves = self._release.unit.sensitivity(record_sensitivity(query.kind, {}))
+        unit = self._release.unit.of_rows(self._share.rows)
+        moves = unit.sensitivity(record_sensitivity(query.kind, {}))
         sigma = math.sqrt(moves.l2_squared / (2 * affordable(cost)))
-        rows = self._release.unit.rows
+        rows, (named, asked) = unit.rows, query.asked(what, self._share.table, self._share.rows)
         event = ThresholdEvent(
-            what=what,
+            what=named,
             sigma=sigma,
             l2_squared=moves.l2_squared,
             threshold=threshold(sigma, failure, rows),
             failure=failure,
             noise=self._release.gaussian_kind,
             rows=rows,
-            query=query,
+            query=asked,
         )
 
         def read(_: Sequence[int]) -> list[bytes]:
@@ -203,7 +209,7 @@ class Finder:
     def curator(self, schema: Schema) -> tuple[Curator, Source]:
         """The same release going on behind a schema that leaves nothing open."""
         source = self._table.with_schema(schema)
-        return Curator(source, self._release, observer=self._observer), source
+        return Curator(source, self._release, observer=self._observer, share=self._share), source
 
 
 def threshold(sigma: float, failure: float, rows: int = 1) -> int:
@@ -214,24 +220,28 @@ def threshold(sigma: float, failure: float, rows: int = 1) -> int:
     return reach
 
 
-def close_schema(finder: Finder, share: float, most: int = MOST_CATEGORIES) -> Schema:
+def close_schema(finder: Finder, share: float, most: int = MOST_CATEGORIES, failure: float | None = None) -> Schema:
     """Close a schema with `share` of the budget, equally over the open columns.
 
-    A column gets at most so many categories.
+    A column gets at most so many categories. `failure` is the δ of each labelled one; by default they share all of it.
     """
     schema = finder.schema
-    columns = _open_columns(schema)
+    columns = open_columns(schema)
     cost = share * finder.total / len(columns)
     labelled = [c for c in columns if isinstance(c, Category)]
     measured = [axis for c in columns if (axis := c.axis) is not None]
     closed: list[Column] = []
-    # one unit less, because a cost is rounded up to whole units
-    failure = (finder.delta_units // len(labelled) - 1) / DELTA_UNIT if labelled else 0.0
+    failure = failure if failure is not None else each_failure(finder.delta_units, len(labelled))
     for column in labelled:
         closed.append(column.listing(_categories(finder, column, cost, failure, most)))
     if measured:
         closed += _bounded(finder, measured, cost)
     return schema.with_columns(*closed)
+
+
+def each_failure(units: int, columns: int) -> float:
+    """The δ of each of so many columns; one unit less, because a cost is rounded up to whole units."""
+    return (units // columns - 1) / DELTA_UNIT if columns else 0.0
 
 
 def _categories(finder: Finder, column: Category, cost: float, failure: float, most: int) -> list[str]:
@@ -251,7 +261,8 @@ def _categories(finder: Finder, column: Category, cost: float, failure: float, m
     return sorted(found)
 
 
-def _open_columns(schema: Schema) -> list[Modelled]:
+def open_columns(schema: Schema) -> list[Modelled]:
+    """The columns that leave something open."""
     return [c for c in schema.modelled if c.open_fields]
 
 

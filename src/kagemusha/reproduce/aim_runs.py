@@ -260,7 +260,7 @@ def read_runs(path: Path) -> list[Result]:
 
 def code_digests() -> dict[str, str]:
     """Today's digest of the code behind each method."""
-    return {method: code_of(__name__, PLACES[method]) for method in sorted({arm.method for arm in ARMS})}
+    return {method: code_of(f"{__name__}:run_one", PLACES[method]) for method in sorted({arm.method for arm in ARMS})}
 
 
 def again(results: Sequence[Result], tables: Mapping[str, Mapping[str, PaperTable]]) -> list[bool]:

@@ -162,7 +162,7 @@ class Steps:
 
 def code() -> str:
     """Today's digest of the code behind a look inside runs."""
-    return code_of(__name__, "kagemusha.synthesizers.aim")
+    return code_of(f"{__name__}:inside", "kagemusha.synthesizers.aim")
 
 
 CASES = ((1.0, 2), (1.0, 3), (5.0, 2), (5.0, 3))

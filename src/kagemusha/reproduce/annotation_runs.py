@@ -215,7 +215,7 @@ def code_behind(arm: str) -> str:
     """The digest of the code a run of an arm depends on: kage's only where it is used."""
     uses_kage = arm in ARMS and ARMS[arm].choices.get("loop") == "kage"
     without = () if uses_kage else ("kagemusha.annotation.kage_rounds", "kagemusha.synthesizers.kage")
-    return code_of(__name__, without=without)
+    return code_of(f"{__name__}:made", without=without)
 
 
 def place_of(arm: str) -> tuple[tuple[str, ...], str]:

@@ -156,7 +156,10 @@ class Report:
 
 def codes() -> dict[str, str]:
     """Today's digest of the code behind the page."""
-    return {"bounds": code_of(__name__, "kagemusha.privacy.generation.gaussian", "kagemusha.privacy.generation.noise")}
+    begun = [f"{__name__}:{name}" for name in ("table_1", "table_2", "beyond", "noise_claims")]
+    begun += [f"{more.__name__}:{name}" for name in ("claims", "table_2_replace", "adults_own")]
+    places = ("kagemusha.privacy.generation.gaussian", "kagemusha.privacy.generation.noise")
+    return {"bounds": code_of(*begun, *places)}
 
 
 def reproduce(out_dir: Path | str, quick: bool = False) -> Report:

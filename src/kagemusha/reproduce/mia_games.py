@@ -242,4 +242,5 @@ METHODS = {
 
 def code_behind(maker: str) -> str:
     """Today's digest of the code behind the games of a synthesizer."""
-    return code_of(__name__, "kagemusha.attacks.inference.registry", f"kagemusha.{METHODS[maker]}")
+    begun = (f"{__name__}:{name}" for name in ("Hall", "adult", "targets", "several"))
+    return code_of(*begun, "kagemusha.attacks.inference.registry", f"kagemusha.{METHODS[maker]}")

@@ -100,8 +100,10 @@ def write_runs(results: Iterable[Result], out: Path) -> None:
 def codes() -> dict[str, str]:
     """Today's digests of the code behind the runs of each method and behind the curves."""
     found = {method: code_behind(method) for method in METHODS}
-    places = (f"kagemusha.reproduce.{name}" for name in ("p3gm_convergence", "p3gm_accounting"))
-    every = code_of("kagemusha.reproduce.p3gm_runs", *(f"kagemusha.synthesizers.{place}" for place in PLACES.values()))
+    places = (f"kagemusha.reproduce.{name}" for name in ("p3gm_convergence:curves", "p3gm_accounting:figure_5"))
+    every = code_of(
+        "kagemusha.reproduce.p3gm_runs:run_one", *(f"kagemusha.synthesizers.{place}" for place in PLACES.values())
+    )
     return {**found, "figure 1": every, "figures 3 and 4": code_of(next(places)), "figure 5": code_of(next(places))}
 
 

@@ -116,7 +116,7 @@ QUICK = Settings(
     methods=("p3gm-joint", "p3gm", "dp-vae", "dp-gm", "nigao", "privbayes", "real"),
     pictures=(),
 )
-COMMITTED = Settings("committed", {"esr": 10, "adult": 10, "isolet": 10, "credit": 10})
+COMMITTED = Settings("committed", {"esr": 10, "adult": 10, "isolet": 10, "credit": 10}, rows=10_000, epochs=3)
 FULL = Settings("full", {"esr": 10, "adult": 10, "isolet": 10, "credit": 10}, runs=3, rows=60_000, epochs=8)
 
 
@@ -244,7 +244,7 @@ def choices_of(settings: Settings, credit: Path | None) -> str:
 
 def code_behind(method: str) -> str:
     """Today's digest of the code behind a method's runs."""
-    return code_of(__name__, f"kagemusha.synthesizers.{PLACES[method]}")
+    return code_of(f"{__name__}:run_one", f"kagemusha.synthesizers.{PLACES[method]}")
 
 
 def stored(path: Path, choices: str, code: str | None) -> Result | None:

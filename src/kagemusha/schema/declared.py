@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from kagemusha.files import StrangeFileError, read_regular
 from kagemusha.schema import toml
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.schema import Schema
-from kagemusha.schema.toml import VERSION, check_version, constraints_of, with_list
+from kagemusha.schema.toml import VERSION, check_version, constraints_of, target_of, with_list
+from kagemusha.schema.unit import Weight
 
 Declared = Schema | Related
 
@@ -25,6 +27,7 @@ OF_ROWS = ("order", "max_rows", "counts_as")
 """Fields of `[unit]` that say of the rows of a person what `[tables.…]` does."""
 
 OF_TABLE = ("id", "parent", "order", "max_rows", "counts_as", "orphans", "first_of", "derived")
+HEAD = ("version", "target", "weight", "tables")
 FIELDS = ("key", *OF_TABLE, "columns", "constraint")
 
 
@@ -97,13 +100,25 @@ def load_declared(path: str | PathLike[str]) -> Declared:
 def related_of(document: Mapping[str, Any], folder: Path | None = None) -> Related:
     """The tables that a document describes."""
     for field in document:
-        if field not in ("version", "tables"):
-            raise SchemaError(f"a schema of several tables has no entry {field!r} beside version and tables")
+        if field not in HEAD:
+            raise SchemaError(f"a schema of several tables has no entry {field!r} beside {', '.join(HEAD)}")
     check_version(document.get("version", VERSION))
     tables = document["tables"]
     if not isinstance(tables, Mapping) or not tables:
         raise SchemaError('tables: such as [tables.patients] with key = "patient_id" are needed')
-    return Related(_table(name, fields, folder) for name, fields in tables.items())
+    found = [_table(name, fields, folder) for name, fields in tables.items()]
+    weight = Weight.from_fields(document.get("weight"))
+    if weight is not None:
+        found = [table if table.parent is not None else _weighted(table, weight) for table in found]
+    return Related(found, target_of(document))
+
+
+def _weighted(persons: Table, weight: Weight) -> Table:
+    """The table of the persons, each of whom stands for some of the population."""
+    try:
+        return replace(persons, schema=persons.schema.with_weight(weight))
+    except SchemaError as error:
+        raise SchemaError(f"tables.{persons.name}: {error}") from None
 
 
 def _table(name: str, fields: Any, folder: Any) -> Table:

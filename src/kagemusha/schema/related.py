@@ -9,125 +9,26 @@ it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
 
-from kagemusha.columns import Modelled
+from kagemusha.columns import Column
+from kagemusha.columns.column import shown
 from kagemusha.columns.registry import did_you_mean
 from kagemusha.errors import SchemaError
 from kagemusha.schema import toml
-from kagemusha.schema.constraints import Constraint
 from kagemusha.schema.fact import Fact
 from kagemusha.schema.schema import Schema
+from kagemusha.schema.table import COUNTS_AS as COUNTS_AS
+from kagemusha.schema.table import MOST as MOST
+from kagemusha.schema.table import MOST_PARTS as MOST_PARTS
+from kagemusha.schema.table import PARTS as PARTS
+from kagemusha.schema.table import Table as Table
 from kagemusha.schema.toml import VERSION
-from kagemusha.schema.unit import Unit
-
-PARTS = 840
-"""Whole parts in which a row of a table below is counted: a multiple of 1 to 8, so that their shares are exact."""
-
-MOST_PARTS = 1_000_000
-"""Parts that all rows of one person in a table may count as."""
-
-COUNTS_AS, MOST = 5, 100_000
-
-DERIVABLE = ("key", "id", "parent", "order", "max_rows", "orphans", "first_of")
-"""Fields of a table that a draft may take from the data."""
-
-NAME = r"[A-Za-z0-9_-]{1,64}"
-"""Names of tables are parts of file names."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """One of several tables: its own columns, and how its rows belong to those of its parent."""
-
-    name: str
-    schema: Schema
-    """The columns of the table, its keys among them as surrogates."""
-    key: str
-    """The root's column that names persons; below, the column that says to which row of the parent a row belongs."""
-    parent: str | None = None
-    id: str | None = None
-    """The column that names this table's own rows, where tables below belong to them."""
-    order: str | None = None
-    max_rows: int = 1
-    counts_as: int = COUNTS_AS
-    orphans: str = "refuse"
-    """What becomes of rows whose parent is not there: "refuse" or "drop"."""
-    first_of: str | None = None
-    """Where persons have no table of their own: the one in which their columns stand, too; their first row counts."""
-    rules: tuple[Constraint, ...] = ()
-    """Rules that speak of tables above, too, as in `date >= patients.birth_date`; others stand in the schema."""
-
-    derived: tuple[str, ...] = ()
-    """Fields of the table, not of its columns, that were taken from the data and that nobody has confirmed."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "derived", tuple(self.derived))
-        if unknown := [field for field in self.derived if field not in DERIVABLE]:
-            raise self.error(f"derived: {unknown[0]!r} is not one of {', '.join(DERIVABLE)}")
-        if not re.fullmatch(NAME, self.name):
-            raise SchemaError(f"tables: {self.name!r} is not allowed; letters, digits, - and _ make a table's name")
-        names = self.schema.names
-        for field, column in (("key", self.key), ("id", self.id), ("order", self.order)):
-            if column is not None and column not in names:
-                raise self.error(f"{field} = {column!r}: there is no such column{did_you_mean(column, names)}")
-        for field, value, most in (
-            ("max_rows", self.max_rows, MOST),
-            ("counts_as", self.counts_as, MOST_PARTS // PARTS),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                raise self.error(f"{field} = {value!r} is not allowed; a whole number from 1 to {most:,} is needed")
-        if self.orphans not in ("refuse", "drop"):
-            raise self.error(f'orphans = {self.orphans!r} is not allowed; it must be "refuse" or "drop"')
-        if self.schema.unit or self.schema.weight is not None:
-            raise self.error("a unit or a weight is for a table by itself")
-        if self.parent is None and (self.order is not None or self.id is not None):
-            raise self.error("the table of the persons has neither order nor id; its key names its rows")
-        if self.parent is None and self.rules:
-            raise self.error(f"constraint {self.rules[0].rule!r}: rules of several tables stand in the lower one")
-        if self.parent is not None and self.first_of is not None:
-            raise self.error("first_of is for the table of the persons")
-        if self.order is not None:
-            axis = self.schema.axis(self.order)
-            if not axis.whole or axis.missing or axis.special or axis.open_fields:
-                raise self.error(
-                    f"order = {self.order!r} must be a whole number or a date with declared bounds, that is never "
-                    "missing and has no special values"
-                )
-        if self.schema.replaced:
-            raise self.error("columns modelled in place of another one are for a table by itself so far")
-
-    def error(self, why: str) -> SchemaError:
-        """What is wrong with the declaration of this table."""
-        return SchemaError(f"tables.{self.name}: {why}")
-
-    @property
-    def names_rows(self) -> str | None:
-        """The column by which tables below name this table's rows."""
-        return self.key if self.parent is None else self.id
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns of identifiers."""
-        return tuple(dict.fromkeys(k for k in (self.key, self.id) if k is not None))
-
-    @property
-    def modelled(self) -> tuple[Modelled, ...]:
-        """The columns of the table itself that are in the model."""
-        return self.schema.modelled
-
-    def to_fields(self) -> dict[str, Any]:
-        """What is declared beside the columns."""
-        given = {"parent": self.parent, "key": self.key, "id": self.id, "order": self.order, "first_of": self.first_of}
-        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if self.parent is not None:
-            fields |= {"max_rows": self.max_rows, "counts_as": self.counts_as, "orphans": self.orphans}
-        return fields | ({"derived": list(self.derived)} if self.derived else {})
+from kagemusha.schema.unit import Unit, Weight
 
 
 @dataclass(frozen=True)
@@ -135,8 +36,10 @@ class Related:
     """Several tables, parents before children; the first one holds a row per person."""
 
     tables: tuple[Table, ...]
+    target: str | None = None
+    """A column that people will want to predict, as table.column."""
 
-    def __init__(self, tables: Iterable[Table]) -> None:
+    def __init__(self, tables: Iterable[Table], target: str | None = None) -> None:
         from kagemusha.schema.across import ruled
 
         given = {table.name: table for table in tables}
@@ -169,6 +72,24 @@ class Related:
                 raise table.error(
                     f"counts_as, multiplied down from the persons, must be at most {MOST_PARTS // PARTS:,}"
                 )
+        object.__setattr__(self, "target", None if target is None else self._named(target))
+
+    def _named(self, target: str) -> str:
+        """A modelled column as table.column; its name alone will do where one table has such."""
+        every = [f"{table.name}.{column.name}" for table in self.tables for column in table.modelled]
+        found = [name for name in every if target in (name, name.partition(".")[2])]
+        if len(found) == 1:
+            return found[0]
+        several = (
+            f"several tables have one: {' or '.join(found)}" if found else "no table has such a column in its model"
+        )
+        raise SchemaError(
+            f"target: {shown(target)}: {several}{did_you_mean(target, tuple(every)) if not found else ''}"
+        )
+
+    def with_target(self, target: str | None) -> Related:
+        """The same tables with another column to predict, or with none."""
+        return Related(self.tables, target)
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self.tables)
@@ -209,8 +130,9 @@ class Related:
 
     @property
     def apart(self) -> Related:
-        """The same with persons in a table of their own, as doubles come."""
-        return Related(replace(table, first_of=None) for table in self.tables)
+        """The same as doubles come: persons in a table of their own, and nothing that is left out of doubles."""
+        kept = (replace(t, first_of=None, schema=replace(t.schema, columns=_kept(t))) for t in self.tables)
+        return Related(kept, self.target)
 
     # what verify and certificates ask of any schema
 
@@ -220,9 +142,9 @@ class Related:
         return Unit(self.root.key)
 
     @property
-    def weight(self) -> None:
-        """Related tables have no survey weights."""
-        return None
+    def weight(self) -> Weight | None:
+        """How many people of the population a person stands for: a column of theirs. Rows below weigh as much."""
+        return self.root.schema.weight
 
     def open_facts(self) -> tuple[Fact, ...]:
         """Facts that nobody has declared."""
@@ -240,9 +162,13 @@ class Related:
         return (*(line for table in self.tables for line in table.schema.vouchers()), *said)
 
     def view(self, name: str) -> Schema:
-        """What is counted of a table: its rows with what they are modelled given, or beside the row before."""
+        """What is counted of a table: its rows with what they are modelled given, or beside the row before.
+
+        Without a name that of the persons.
+        """
         from kagemusha.schema.views import NEXT, view_of
 
+        name = name or self.root.name
         if name in (table.name for table in self.tables):
             return view_of(self, self[name]).schema
         return view_of(self, self[name.removesuffix(NEXT)]).next_schema
@@ -253,6 +179,7 @@ class Related:
         """A form for JSON."""
         return {
             "version": VERSION,
+            **toml.heads(target=self.target),
             "tables": [
                 {"name": t.name, **t.to_fields(), "schema": t.schema.to_json(), **_across(t)} for t in self.tables
             ],
@@ -271,16 +198,23 @@ class Related:
             columns = [(c.name, column_to_fields(c)) for c in table.schema.columns]
             rules = [rule.to_fields() for rule in (*table.schema.constraints, *table.rules)]
             parts.append(toml.write_table(table.name, table.to_fields(), columns, rules))
-        return f"{toml.HEADER}\nversion = {VERSION}\n" + "".join(parts)
+        heads = toml.head_lines(toml.heads(target=self.target))
+        heads += toml.weight_lines({} if self.weight is None else self.weight.to_fields())
+        return "\n".join([toml.HEADER, f"version = {VERSION}", *heads, "".join(parts)])
 
     @property
     def released(self) -> Related:
         """The same without rules that are guesses: these may rest on rows, and no release may."""
         rules = {t.name: [rule for rule in t.schema.constraints if not rule.guess] for t in self.tables}
         across = {t.name: tuple(rule for rule in t.rules if not rule.guess) for t in self.tables}
-        return Related(
+        tables = (
             replace(t, schema=t.schema.with_constraints(*rules[t.name]), rules=across[t.name]) for t in self.tables
         )
+        return Related(tables, self.target)
+
+
+def _kept(table: Table) -> tuple[Column, ...]:
+    return tuple(c for c in table.schema.columns if c.in_doubles or c.name in table.keys)
 
 
 def _across(table: Table) -> dict[str, Any]:

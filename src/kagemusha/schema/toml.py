@@ -132,6 +132,17 @@ def heads(**said: str | None) -> dict[str, str]:
     return {field: value for field, value in said.items() if value is not None}
 
 
+def head_lines(said: Mapping[str, str]) -> list[str]:
+    """The same as lines of the file."""
+    return [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in said.items()]
+
+
+def weight_lines(weight: Mapping[str, Any]) -> list[str]:
+    """The table of survey weights, if there are any."""
+    fields = [f"{field} = {_value(value)}" for field, value in weight.items()]
+    return ["", WEIGHT_COMMENT, "[weight]", *fields] if weight else []
+
+
 UNIT_COMMENT = "# the promise is about a person: all rows that share a value of `column`, at most `max_rows` of them"
 
 
@@ -191,11 +202,10 @@ def write(
 ) -> str:
     """The text of a schema file."""
     lines = [HEADER, f"version = {version}"]
-    lines += [f"{field} = {_value(value)}  # {HEADS[field]}" for field, value in heads.items()]
+    lines += head_lines(heads)
     if unit:
         lines += ["", UNIT_COMMENT, "[unit]", *(f"{field} = {_value(value)}" for field, value in unit.items())]
-    if weight:
-        lines += ["", WEIGHT_COMMENT, "[weight]", *(f"{field} = {_value(value)}" for field, value in weight.items())]
+    lines += weight_lines(weight or {})
     lines += [*_columns(columns, ""), *_entries("constraint", rules, RULES_COMMENT)]
     for name, listed in (demands or {}).items():
         lines += _entries(name, listed, DEMANDS_COMMENT[name])

@@ -15,6 +15,7 @@ from kagemusha.columns import Integer, Modelled
 from kagemusha.errors import SchemaError
 from kagemusha.schema.related import Related, Table
 from kagemusha.schema.schema import Schema
+from kagemusha.schema.unit import Weight
 
 PER_OCTAVE = 2
 """Bins of numbers and places between one power of two and the next."""
@@ -68,6 +69,8 @@ class View:
     constraints: tuple[object, ...] = ()
     worked: tuple[Modelled, ...] = ()
     """Columns of a person that follow from others by a formula."""
+    weight: Weight | None = None
+    """Whose rows they are stands for so many people of the population."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -75,7 +78,8 @@ class View:
         columns: list[Modelled] = [c for _, _, c in self.context]
         columns += [] if self.position is None else [self.position]
         columns += [] if self.gap is None else [self.gap]
-        return Schema([*columns, *self.own, *self.worked, *self.numbers], constraints=self.constraints)  # type: ignore[arg-type]
+        columns += [*self.own, *self.worked, *self.numbers]
+        return Schema(columns, constraints=self.constraints, weight=self.weight)  # type: ignore[arg-type]
 
     @cached_property
     def next_schema(self) -> Schema:
@@ -105,7 +109,7 @@ def view_of(related: Related, table: Table) -> View:
     if table.parent is None:
         rules = tuple(rule for rule in table.schema.constraints if not rule.guess)
         worked = tuple(c for c in table.schema.coded if c not in own)
-        return _checked(table, View((), None, (), None, own, numbers, _alone(table), rules, worked))
+        return _checked(table, View((), None, (), None, own, numbers, _alone(table), rules, worked, related.weight))
     parent = related[table.parent]
     above: list[tuple[str, str, Modelled]] = []
     for source in dict.fromkeys((parent.name, related.root.name)):
@@ -117,7 +121,8 @@ def view_of(related: Related, table: Table) -> View:
     previous = tuple((c.name, renamed(c, f"previous {c.name}", missing=True)) for c in own)
     here = f"{parent.name}: {number(table.name)}"
     siblings = replace(_alone(table), name=here)
-    return _checked(table, View(tuple(above), position, previous, _gap(table), own, numbers, siblings))
+    weight = related.weight and replace(related.weight, column=f"{related.root.name}: {related.weight.column}")
+    return _checked(table, View(tuple(above), position, previous, _gap(table), own, numbers, siblings, weight=weight))
 
 
 def _alone(table: Table) -> Integer:

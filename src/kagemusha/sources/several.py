@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,58 @@ from kagemusha.sources.sqltable import SqlTable
 from kagemusha.sources.steps import RelatedSource
 
 
+@dataclass(frozen=True, eq=False)
+class RelatedTables:
+    """Where all tables of a schema are; its columns may still leave facts open. Private."""
+
+    schema: Related
+    places: Mapping[str, Place]
+    name: str | None
+    """What a ledger knows them by."""
+
+    def identity(self) -> Identity | None:
+        """Digests of all tables; private."""
+        return _identity(self.places)
+
+    def behind(self, related: Related) -> RelatedSource:
+        """The same tables, in the same state, read behind a schema that leaves nothing open."""
+        return self.source(related, self.read(related))
+
+    def source(self, related: Related, read: Mapping[str, ReadTable]) -> RelatedSource:
+        """What was read of these tables, to be linked and counted."""
+        source = RelatedSource(related, read, name=self.name, known=self.identity())
+        source.native = next(iter(self.places.values())).native
+        source.engine = self.engine
+        return source
+
+    def read(self, related: Related, *names: str) -> dict[str, ReadTable]:
+        """What is in all places, or in those of these tables alone."""
+        found: dict[str, ReadTable] = {}
+        for table in related:
+            if table.first_of is not None or (names and table.name not in names):
+                continue
+            # in one scan: another one may have another order, and somebody else's row would then say which is the first
+            here = [table, related.root] if related.root.first_of == table.name else [table]
+            found |= zip((one.name for one in here), self.places[table.name].read(*here), strict=True)
+            if len(here) > 1:
+                found[related.root.name] = _first(found[related.root.name], found[table.name].order)
+        return found
+
+    @property
+    def engine(self) -> str:
+        """Which engine the rows leave; nothing for frames and files."""
+        return next((name for opened in self.places.values() if (name := opened.engine)), "")
+
+
+def related_tables(
+    where: Any, related: Related, *, place: str | None = None, timeout: float | None = None
+) -> RelatedTables:
+    """Find all tables of a schema; as in `open_related`, but nothing is read."""
+    own = [table for table in related if table.first_of is None]
+    found = _places(where, own, place, timeout)
+    return RelatedTables(related, found, _name(where, found, own[0]))
+
+
 def open_related(
     where: Any, related: Related, *, place: str | None = None, timeout: float | None = None
 ) -> RelatedSource:
@@ -36,20 +89,7 @@ def open_related(
     """
     if isinstance(where, RelatedSource):
         return where
-    own = [table for table in related if table.first_of is None]
-    found = _places(where, own, place, timeout)
-    read: dict[str, ReadTable] = {}
-    for table in own:
-        opened = found[table.name]
-        # in one scan: another one may have another order, and somebody else's row would then say which is the first
-        here = [table, related.root] if related.root.first_of == table.name else [table]
-        read |= zip((one.name for one in here), opened.read(*here), strict=True)
-        if len(here) > 1:
-            read[related.root.name] = _first(read[related.root.name], read[table.name].order)
-    source = RelatedSource(related, read, name=_name(where, found, own[0]), known=_identity(found))
-    source.native = next(iter(found.values())).native
-    source.engine = next((name for opened in found.values() if (name := opened.engine)), "")
-    return source
+    return related_tables(where, related, place=place, timeout=timeout).behind(related)
 
 
 def _first(read: ReadTable, order: FloatArray | None) -> ReadTable:

@@ -97,6 +97,11 @@ class RelatedSource:
         """Digests of all tables; private."""
         return self._known
 
+    def require_readable(self) -> None:
+        """Link all tables: keys that do not fit are noticed before anything is paid for."""
+        for table in self.schema:
+            self.source(table.name)
+
     @cached_property
     def linked(self) -> Mapping[str, Linked]:
         """Every table with whose its rows are; raises `DataError` for keys that do not fit."""
@@ -119,11 +124,13 @@ class RelatedSource:
 
     def source(self, name: str) -> Source:
         """What is counted of a table: see `Related.view`."""
-        if name in self._sources:
-            own = self.schema.view(name).domain
-            whole = self._sources[name]
-            return whole if whole.domain == own else PartSource(whole, own.names)
-        return self._sources[name.removesuffix(NEXT)]
+        return self._shown[name] if name in self._shown else self._sources[name.removesuffix(NEXT)]
+
+    @cached_property
+    def _shown(self) -> Mapping[str, Source]:
+        own = {name: self.schema.view(name).domain for name in self._sources}
+        whole = self._sources
+        return {n: whole[n] if whole[n].domain == d else PartSource(whole[n], d.names) for n, d in own.items()}
 
     @cached_property
     def _sources(self) -> Mapping[str, Source]:
@@ -180,7 +187,7 @@ class RelatedSource:
             gaps = np.append(0, np.diff(linked.order[order]))
             columns.append(to_codes(view.gap, np.where(first, 0, gaps), first))
         columns += [column[order] for column in own]
-        return StepsSource(view.next_schema, columns, self._parts(table)[order], name=self.name)
+        return StepsSource(view.next_schema, columns, self.parts(table)[order], name=self.name)
 
     def _above(self, table: Table, source: str, column: str) -> Codes:
         """A column of a table above, for each row of this one."""
@@ -193,9 +200,11 @@ class RelatedSource:
             rows = self.linked[step.name].parent[rows]
         raise KeyError(source)
 
-    def _parts(self, table: Table) -> IntArray:
-        """The weight of every row: one division, rounded down, at the end of the whole path."""
+    def parts(self, table: Table) -> IntArray:
+        """The weight of every row: one division, rounded down, at the end of the whole path; of a person, 1."""
         linked = self.linked[table.name]
+        if table.parent is None:
+            return np.ones(linked.rows, dtype=np.int64)
         above = PARTS * np.ones(linked.rows, dtype=np.int64)
         below = np.ones(linked.rows, dtype=np.int64)
         rows, step = linked.parent, table

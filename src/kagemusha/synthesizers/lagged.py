@@ -23,15 +23,23 @@ NOISE = 0.3
 LEAST, MOST = 2, 12
 """Groups of a column in a lagged table."""
 
+EMPHASIS = 4.0
+"""How much what follows as the target counts, as in kage."""
+
 COLUMNS = 0.25
 """Share of the budget for the columns of the rows before, by themselves."""
 
 
-def lagged(view: View) -> list[tuple[str, str, str]]:
-    """(column, the same in the row before, what is asked beside it): itself; of the order column, the gap."""
+def lagged(view: View, target: str | None = None) -> list[tuple[str, str, str]]:
+    """(column, the same in the row before, what is asked beside it): itself; of the order column, the gap.
+
+    A target is asked beside every column of the row before, since any of them may tell it.
+    """
     order = "" if view.gap is None else view.gap.name.removeprefix("gap of ")
     gap = "" if view.gap is None else view.gap.name
-    return [(own, c.name, gap if own == order else own) for own, c in view.previous]
+    found = [(own, c.name, gap if own == order else own) for own, c in view.previous]
+    aimed = target in {own for own, _ in view.previous} and target != order
+    return found + [(own, c.name, str(target)) for own, c in view.previous if aimed and own not in (order, target)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +51,17 @@ class Lagged:
     interactions: Sequence[NoisyInteraction]
 
 
-def measure_next(curator: Curator, rows: MarkovGenerator, view: View) -> Lagged:
+def measure_next(curator: Curator, rows: MarkovGenerator, view: View, target: str | None = None) -> Lagged:
     """Spend what the curator has left: on columns of the rows before, then on their interactions with what follows.
 
-    Columns have fewer groups where noise is large.
+    Columns have fewer groups where noise is large. What follows as the target counts `EMPHASIS` times.
     """
-    pairs = lagged(view)
+    pairs = lagged(view, target)
     domain = curator.domain
-    sizes = np.array([domain.size(before) for _, before, _ in pairs], dtype=np.float64) ** (2 / 3)
+    before_rows = [column.name for _, column in view.previous]
+    sizes = np.array([domain.size(before) for before in before_rows], dtype=np.float64) ** (2 / 3)
     costs = [float(x) for x in COLUMNS * curator.remaining * sizes / sizes.sum()]
-    columns = curator.measure([(before,) for _, before, _ in pairs], costs)
+    columns = curator.measure([(before,) for before in before_rows], costs)
     share = gaussian_sigma(curator.unit, curator.remaining / len(pairs)) / max(1.0, rows.total)
     most = int(np.clip(np.sqrt(NOISE / (0.8 * share)), LEAST, MOST))
     declared = {c.name: c for c in view.schema.modelled}
@@ -63,7 +72,8 @@ def measure_next(curator: Curator, rows: MarkovGenerator, view: View) -> Lagged:
         later = group if after == own else groups_of(declared[after], rows.project((after,)), most)
         queries.append(Interaction((before, after), (earlier, later)))
     queries = [query for query in queries if min(query.shape) > 1]
-    cells = np.array([np.prod(query.shape) for query in queries], dtype=np.float64) ** (2 / 3)
+    counts = [EMPHASIS if query.clique[1] == target else 1.0 for query in queries]
+    cells = np.array([c * np.prod(q.shape) for c, q in zip(counts, queries, strict=True)], dtype=np.float64) ** (2 / 3)
     costs = [float(x) for x in curator.remaining * cells / max(1e-9, cells.sum()) * (1 - 1e-9)]
     return Lagged({m.clique[0]: m for m in columns}, curator.answer(queries, costs) if queries else [])
 

@@ -28,8 +28,14 @@ from kagemusha.synthesizers.lagged import Lagged, shares, shares_after, with_mar
 DRAWN = 4_000
 """Rows from the model on which potentials are scaled."""
 
+FEWEST, CELLS = 1_000, 1 << 24
+"""Fewer of them where the tables of all would have more cells than that, but not less than so many."""
+
 ROUNDS = 40
 """Steps of that scaling, at most."""
+
+ALONE = 15
+"""Steps at most for rows by themselves: they are only drawn to see which rows come before."""
 
 LEVELS = 6
 """Rounds in which the weights of the order's values are scaled."""
@@ -54,12 +60,14 @@ def next_rows(
     """
     domain = _with_previous(rows.field.domain, view)
     base = Rows(rows, view)
-    chosen, places = _chosen(counts, counts_as, rng)
-    context = [column[chosen] for column in context]
     order = () if view.gap is None else base.order
     given = base.with_groups(view.given, *order)
+    cells = ConditionalField(_field(rows.field.domain, 1.0, rows.field.potentials), given).tree.cells
+    drawn = int(np.clip(CELLS // cells, min(FEWEST, DRAWN), DRAWN))
+    chosen, places = _chosen(counts, counts_as, drawn, rng)
+    context = [column[chosen] for column in context]
     earlier, later, moments = _known(base, domain, measured, axis, context, places, rng)
-    alone = _calibrated(rows, given, later)
+    alone, targets = _calibrated(rows, given, later)
     plan = ConditionalField(_field(rows.field.domain, 1.0, alone), given)
     for lines in (earlier, later):
         plan.draw(lines, rng)
@@ -67,7 +75,6 @@ def next_rows(
 
     potentials: dict[Clique, FloatArray] = dict(alone)
     known = [*(c.name for _, c in view.previous), *given]
-    targets = {clique: _counts(domain, clique, before) for clique in potentials}
     for released in measured.interactions:
         clique = released.query.clique
         if clique[1] not in known:
@@ -83,13 +90,13 @@ def next_rows(
     return _field(domain, rows.total, found)
 
 
-def _chosen(counts: IntArray, counts_as: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def _chosen(counts: IntArray, counts_as: int, rows: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """Rows of parents as they are counted: each parent's by as much as it counts, any place."""
     weights = np.minimum(counts, counts_as).astype(np.float64)
     if not weights.any():
         return np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-    chosen = rng.choice(len(counts), DRAWN, p=weights / weights.sum())
-    return chosen, 1 + np.floor(rng.random(DRAWN) * counts[chosen]).astype(np.int64)
+    chosen = rng.choice(len(counts), rows, p=weights / weights.sum())
+    return chosen, 1 + np.floor(rng.random(rows) * counts[chosen]).astype(np.int64)
 
 
 def _before(view: View, domain: Domain, earlier: IntArray, there: NDArray[np.bool_]) -> IntArray:
@@ -98,10 +105,15 @@ def _before(view: View, domain: Domain, earlier: IntArray, there: NDArray[np.boo
     return np.stack(columns, axis=1)
 
 
-def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) -> dict[Clique, FloatArray]:
+Tables = dict[Clique, FloatArray]
+
+
+def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) -> tuple[Tables, Tables]:
     """Potentials of the rows by themselves under which rows with what is known of them have the model's tables.
 
-    The model knows what is known together only roughly; used as it is, it would count the same evidence twice.
+    And these tables, as rows with what is known of these lines have them: what the rows drawn are scaled to once more,
+    since counts of some thousand drawn rows are noise themselves. The model knows what is known together only roughly;
+    used as it is, it would count the same evidence twice.
     """
     domain = rows.field.domain
     cliques = [c for c in rows.field.potentials if any(name not in given for name in c)]
@@ -116,7 +128,7 @@ def _calibrated(rows: MarkovGenerator, given: Sequence[str], lines: IntArray) ->
         follows = flat / np.maximum(flat.sum(axis=1, keepdims=True), 1e-12)
         wanted = with_margins(follows * actual[:, None], actual, flat.sum(axis=0) * len(lines))
         targets[clique] = wanted.reshape(domain.shape((*known, *free))).transpose(np.argsort(order))
-    return scaled(domain, rows.field.potentials, given, lines, targets)
+    return scaled(domain, rows.field.potentials, given, lines, targets, ALONE), targets
 
 
 def scaled(
@@ -125,6 +137,7 @@ def scaled(
     known: Sequence[str],
     rows: IntArray,
     targets: Mapping[Clique, FloatArray],
+    rounds: int | None = None,
 ) -> dict[Clique, FloatArray]:
     """Potentials under which, given what is known of some rows, the other columns have these counts with them.
 
@@ -159,7 +172,9 @@ def scaled(
         value = log_z - float(wanted @ change) + HELD / 2 * float(change @ change)
         return value / len(rows), (found - wanted + HELD * change) / len(rows)
 
-    best = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS, "maxcor": 20})
+    best = minimize(
+        loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": rounds or ROUNDS, "maxcor": 20}
+    )
     return changed(best.x)
 
 

@@ -4,8 +4,6 @@
 const $ = (id) => document.getElementById(id);
 const csrf = document.querySelector("meta[name=csrf]").content;
 const classes = Number(document.body.dataset.classes);
-const translations = JSON.parse(document.body.dataset.words);
-const _ = (sentence, fields = {}) => (translations[sentence] || sentence).replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
 let who = localStorage.getItem("kagemusha-name") || "";
 let task = null;
 let busy = false;
@@ -27,13 +25,6 @@ function say(text, wrong = false) {
   $("message").classList.toggle("wrong", wrong);
 }
 
-function element(name, text, kind) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  if (kind) made.className = kind;
-  return made;
-}
-
 function show(next) {
   task = next;
   const card = $("card");
@@ -44,18 +35,7 @@ function show(next) {
     setTimeout(() => { if (!task && !busy) load(); }, 1500);
     return;
   }
-  const table = element("table", "", "record");
-  for (const cell of task.shown) {
-    const row = document.createElement("tr");
-    const name = element("th", cell.column);
-    name.scope = "row";
-    const value = document.createElement("td");
-    value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
-    if (cell.unusual) value.append(element("span", _("unusual"), "odd-word"));
-    row.append(name, value);
-    table.append(row);
-  }
-  card.append(table);
+  card.append(...recordOf(task.shown));
 }
 
 async function act(path, body, done) {

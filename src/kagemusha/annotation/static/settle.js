@@ -1,8 +1,6 @@
 "use strict";
 const csrf = document.querySelector("meta[name=csrf]").content;
 const who = localStorage.getItem("kagemusha-name") || "adjudicator";
-const translations = JSON.parse(document.body.dataset.words);
-const _ = (sentence, fields = {}) => (translations[sentence] || sentence).replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
 const list = document.getElementById("list");
 const words = [...document.getElementById("classes").content.children];
 
@@ -17,13 +15,6 @@ async function call(path, body) {
   return reply;
 }
 
-function element(name, text, kind) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  if (kind) made.className = kind;
-  return made;
-}
-
 function word(answer) {
   const found = words.find((button) => button.dataset.answer === String(answer));
   return found ? found.textContent : answer;
@@ -36,18 +27,7 @@ async function load() {
   list.append(element("p", count === 1 ? _("One record waits for a decision. Yours stands, whatever others said.") : count ? _("{count} records wait for a decision. Yours stands, whatever others said.", { count }) : _("Nobody disagrees at the moment.")));
   for (const conflict of reply.conflicts) {
     const box = element("section", "", "conflict");
-    const table = element("table", "", "record");
-    for (const cell of conflict.shown) {
-      const row = document.createElement("tr");
-      const name = element("th", cell.column);
-      name.scope = "row";
-      const value = document.createElement("td");
-      value.append(element("span", cell.value, cell.unusual ? "odd" : ""));
-      if (cell.unusual) value.append(element("span", _("unusual"), "odd-word"));
-      row.append(name, value);
-      table.append(row);
-    }
-    box.append(table, element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · "), "who"));
+    box.append(...recordOf(conflict.shown), element("p", conflict.said.map((one) => `${one.who}: ${word(one.answer)}`).join(" · "), "who"));
     const row = element("div", "", "row");
     for (const button of words) {
       const mine = button.cloneNode(true);

@@ -185,12 +185,14 @@ if (outlook) {
     });
     return best;
   };
-  slider.addEventListener("input", () => { epsilon.value = byId("epsilon-tried").value = points[slider.value].epsilon; show(points[slider.value]); ask(); });
-  epsilon.addEventListener("input", () => { slider.value = nearest(); byId("epsilon-tried").value = epsilon.value; ask(); });
+  const tried = byId("epsilon-tried");
+  const alike = () => { if (tried) tried.value = epsilon.value; ask(); };
+  slider.addEventListener("input", () => { epsilon.value = points[slider.value].epsilon; show(points[slider.value]); alike(); });
+  epsilon.addEventListener("input", () => { slider.value = nearest(); alike(); });
   slider.value = nearest();
   show(points[slider.value]);
   ask();
-  byId("pair-add").addEventListener("click", () => {
+  if (byId("pair-add")) byId("pair-add").addEventListener("click", () => {
     const pair = byId("pair-a").value + "," + byId("pair-b").value;
     if (byId("pair-a").value === byId("pair-b").value) return;
     const li = document.createElement("li"), away = document.createElement("button");

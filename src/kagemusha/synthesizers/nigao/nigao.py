@@ -33,8 +33,6 @@ from kagemusha.synthesizers.nigao.phases import (
     LENGTHS,
     MEAN_QUANTILE,
     SCATTER,
-    ClassMeans,
-    Likeness,
     Purse,
     likeness,
     mean_record,
@@ -98,12 +96,10 @@ class Nigao(Synthesizer):
         cells = choose_cells(curator, around, options, mean.rows, purse, progress)
         around = replace(around, cells=cells_of(domain, cells))
         inside = part(progress, 0.0, 1.0 if alone else 0.6)
-        small = self.directions is None and is_small(around.raw_width, around.classes, mean.rows, purse.rho)
-
-        def plain(first: ClassMeans) -> Likeness | None:
-            return plain_likeness(curator, around, mean, purse, inside, first) if small else None
-
-        found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside, plain=plain)
+        if self.directions is None and is_small(around.raw_width, around.classes, mean.rows, purse.rho):
+            found = plain_likeness(curator, around, mean, purse, inside)
+        else:
+            found = likeness(curator, around, mean, purse, directions=self.directions, progress=inside)
         generator = ClassGenerator(
             domain,
             mean.rows,

@@ -6,7 +6,6 @@ Every read is a paid sum.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,27 +61,6 @@ class MeanRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMeans:
-    """Sizes and sums of classes, with the deviation of the noise in an entry of a sum, and the weight of counts."""
-
-    counts: FloatArray
-    sums: FloatArray
-    noise: float
-    weight: int
-
-    def with_more(self, counts: FloatArray, sums: FloatArray, noise: float, weight: int) -> ClassMeans:
-        """Together with a second look, each as far as it is sure."""
-        mine, theirs = self.noise**-2, noise**-2
-        own, other = mine * self.weight**2, theirs * weight**2
-        return ClassMeans(
-            (own * self.counts + other * counts) / (own + other),
-            (mine * self.sums + theirs * sums) / (mine + theirs),
-            (mine + theirs) ** -0.5,
-            max(self.weight, weight),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Likeness:
     """Class c is N(means[c], (root·factors[c])(root·factors[c])ᵀ), plus each feature's own spread."""
 
@@ -116,12 +94,8 @@ def likeness(
     *,
     directions: int | None,
     progress: Progress,
-    plain: Callable[[ClassMeans], Likeness | None] = lambda first: None,
 ) -> Likeness:
-    """All phases after the mean record; `around` are the records around it, with their classes and a clipping norm.
-
-    `plain` may do the rest by itself once class means were seen.
-    """
+    """All phases after the mean record; `around` are the records around it, with their classes and a clipping norm."""
     progress("class means", 0.15)
     rows, classes = mean.rows, around.classes
     share = estimates.means_share(around.raw_width, classes, rows, purse.rho)
@@ -129,9 +103,6 @@ def likeness(
     answer = curator.answer([by_class], purse.take(share))[0]
     counts, sums = by_class.split(answer)
     noise = answer.sigma * float(around.radius[0]) / LATTICE
-    alone = plain(ClassMeans(counts, sums, noise, COUNT))
-    if alone is not None:
-        return alone
     sizes = estimates.class_sizes(counts, rows)
     centre, apart = estimates.class_means(mean.centre, mean.noise, sums, sizes, noise)
     means = centre + estimates.without_noise(apart, noise / sizes)

@@ -19,17 +19,19 @@ from kagemusha.release.curator import Curator
 from kagemusha.schema.features import STEPS, Features
 from kagemusha.synthesizers.nigao import estimates
 from kagemusha.synthesizers.nigao.lengths import look_at_lengths
-from kagemusha.synthesizers.nigao.phases import LENGTHS, MEAN_QUANTILE, ClassMeans, Likeness, MeanRecord, Purse
+from kagemusha.synthesizers.nigao.phases import LENGTHS, MEAN_QUANTILE, Likeness, MeanRecord, Purse
 
 DROWNED = 0.1
-"""From this noise on (that of class means at their least share, in a record's squared length) nothing else is asked,
-if classes lie apart at all."""
+"""From this noise on (that of class means at their least share, in a record's squared length) nothing else is asked."""
 
-SEEN = 0.05
-"""Classes lie apart if so much of their noisy distance from the mean is no noise; else directions tell more of them."""
+FEW_DIRECTIONS = 6
+"""Nor where half of the budget fills fewer directions of a class than this: two classes of 200 came out reversed."""
 
-ALONE = 0.75
-"""Share of what is left for class means once more; squares get the rest."""
+LEAST_APART = 1.0
+"""Classes are taken to lie at least so far apart, in what noise alone makes of their means."""
+
+ALONE = 0.8
+"""Share of what is left for class means; squares get the rest."""
 
 COUNT = LATTICE // 3
 """A record's count beside its vector: classes are small here, and a wrong size moves the mean."""
@@ -37,35 +39,31 @@ COUNT = LATTICE // 3
 
 def is_small(width: int, classes: int, rows: float, cost: float) -> bool:
     """Whether the budget carries class means and no more, by public and released sizes."""
-    return estimates.means_noise(width, classes, rows, cost) > DROWNED
+    drowned = estimates.means_noise(width, classes, rows, cost) > DROWNED
+    return drowned or estimates.most_directions(cost / 2, rows / classes) < min(FEW_DIRECTIONS, width)
 
 
-def plain_likeness(
-    curator: Curator, around: Vectors, mean: MeanRecord, purse: Purse, progress: Progress, first: ClassMeans
-) -> Likeness | None:
-    """Class means and each feature's spread; None where the first look at the means saw nothing but noise."""
-    sizes = estimates.class_sizes(first.counts, mean.rows)
-    _, apart = estimates.class_means(mean.centre, mean.noise, first.sums, sizes, first.noise)
-    lengths = (apart**2).sum(axis=1) * sizes
-    if 1 - apart.shape[1] * float((first.noise**2 / sizes).sum()) / max(float(lengths.sum()), 1e-300) < SEEN:
-        return None
-    progress("class means once more", 0.4)
+def plain_likeness(curator: Curator, around: Vectors, mean: MeanRecord, purse: Purse, progress: Progress) -> Likeness:
+    """Class means, and each feature's spread."""
+    progress("class means", 0.3)
     squares, lengths_cost = squares_of(around), purse.take(LENGTHS)
-    by_class = ClassSums(around, "class sizes and sums once more", COUNT)
+    by_class = ClassSums(around, "class sizes and sums", COUNT)
     answer = curator.answer([by_class], purse.rest(ALONE))[0]
-    found = first.with_more(*by_class.split(answer), answer.sigma * float(around.radius[0]) / LATTICE, COUNT)
-    sizes = estimates.class_sizes(found.counts, mean.rows)
-    centre, apart = estimates.class_means(mean.centre, mean.noise, found.sums, sizes, found.noise)
-    apart = estimates.without_noise(apart, found.noise / sizes)
+    counts, sums = by_class.split(answer)
+    noise = answer.sigma * float(around.radius[0]) / LATTICE
+    sizes = estimates.class_sizes(counts, mean.rows)
+    centre, apart = estimates.class_means(mean.centre, mean.noise, sums, sizes, noise)
 
     progress("spread of features", 0.7)
     lengths_found = look_at_lengths(curator, squares, MEAN_QUANTILE, lengths_cost, together=True)
     squares = replace(squares, radius=lengths_found.radius)
     query = ClassSums(squares, "squares of features", 1)
     answer = curator.answer([query], purse.rest())[0]
-    _, sums = query.split(answer)
+    _, squared = query.split(answer)
     blur = answer.sigma * float(squares.radius[0]) / LATTICE / mean.rows
-    whole = _levelled(_FURTHEST * sums[0] / mean.rows, _FURTHEST * blur)
+    whole = _levelled(_FURTHEST * squared[0] / mean.rows, _FURTHEST * blur)
+    # where records hardly differ, classes cannot lie apart: noise there would be a certain sign of a class
+    apart = apart_by_feature(apart, noise / sizes, np.maximum(whole, _LEAST))
     shares = (sizes / sizes.sum())[:, None]
     # squares were taken around the mean record: what classes lie apart is no spread
     between = (shares * (centre + apart - mean.centre) ** 2).sum(axis=0)
@@ -98,6 +96,17 @@ def squares_of(around: Vectors) -> Vectors:
         features.append(Features(one.name, one.labelled, np.rint(STEPS * squared).astype(np.int64)))
         at += one.table.shape[1]
     return replace(around, features=features, centre=None, cells=())
+
+
+def apart_by_feature(apart: FloatArray, noise: FloatArray, values: FloatArray) -> FloatArray:
+    """Class deviations without what is more likely noise: classes lie apart where features vary, more or less.
+
+    As in `estimates.smoothed`, but never less than LEAST_APART: learners can use a direction that is half noise.
+    """
+    drowned = len(values) * noise**2
+    factor = np.maximum((apart**2).sum(axis=1) - drowned, LEAST_APART * drowned) / values.sum()
+    prior = factor[:, None] * values
+    return np.asarray(apart * prior / (prior + (noise**2)[:, None]))
 
 
 def _levelled(seen: FloatArray, noise: float) -> FloatArray:
