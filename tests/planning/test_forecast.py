@@ -177,7 +177,7 @@ def test_about_follows_the_noise_and_at_most_the_limits_of_the_loop(monkeypatch:
     assert fitting(few)[1] == pytest.approx(fitting(many)[1] - 2e-8 * 999_000 * 105)
     for found in (few, many):
         assert all(part.seconds <= part.at_most for part in found.phases)
-    monkeypatch.setattr("kagemusha.planning.forecast.FIT_PASSES", (80, 1000, 1 << 24))
+    monkeypatch.setattr("kagemusha.planning.fitting.PASSES", (80, 1000, 1 << 24))
     assert fitting(told(schema(15, 10), 1_000))[1] > 1.5 * fitting(few)[1]
     narrow = create("kage", max_cells=400_000)
     cost = narrow.plan(schema(15, 10).domain, Budget(1.0))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kagemusha.folder.stream import CODES, FEWEST
 from kagemusha.graphical.crossing import MOST_WALKED
 from kagemusha.graphical.queries import KEPT_CELLS
 from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
 from kagemusha.graphical.refined_sampling import TRADED_ROWS as TRADED
+from kagemusha.planning.fitting import DEPENDENCE, PER_PAIR, largest, typical
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.quality.expected_error import EVIDENCE_CELLS, EVIDENCE_ROWS, LARGEST, MOST_PAIRS
@@ -24,8 +25,6 @@ from kagemusha.schema import Domain, Schema
 from kagemusha.sources.file import CELLS, CHUNK, LEAST
 from kagemusha.sources.spool import KEEP
 from kagemusha.synthesizers.candidates import cell_error
-from kagemusha.synthesizers.kage.constants import LADDER
-from kagemusha.synthesizers.kage.constants import PASSES as FIT_PASSES
 from kagemusha.synthesizers.protocol import Plan, Synthesizer
 
 TYPICAL_ROWS = 50_000
@@ -34,36 +33,12 @@ TYPICAL_ROWS = 50_000
 CATEGORIES = 50
 """What an open column of categories is taken to have until they are found."""
 
-DEPENDENCE = 0.125
-"""What is lost of a pair that nobody measures: the L1 distance from independence of typical columns. Pairs that noise
-would hide are not measured, so it decides how large a model usually grows, too."""
-
 SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how
 uneven columns are."""
 
 STARTED = 560
 """Megabytes of a process before it does anything: what is imported."""
-
-CONNECTED = 0.6
-"""How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
-
-GROUPS = 64
-"""Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of
-codes hides no pair but its own."""
-
-PER_CELL, FOLDED, PER_TABLE = 4.5e-9, 1 / 16, 3e-6
-"""Seconds that one pass of a fit takes for a cell of the model, at most, what share more for each column of its
-cliques, whose pairs are folded into them, and seconds for a table that was measured."""
-
-A_COLUMN = 4
-"""Pairs that are measured for each column, about."""
-
-USUAL_PASSES = 170
-"""Passes of all fits together until they agree."""
-
-PER_PAIR, PER_COUNT = 4e-4, 2e-8
-"""Seconds for a pair of columns that is looked at, and for a row of it."""
 
 A_RULE, AROUND = 1.0, 9e-7
 """Seconds for rules: for their being laid out, and for a cell of the model that is fitted again around them."""
@@ -145,8 +120,8 @@ def forecast(
     share = discover or 0.0
     found = [("discovery of categories and bounds", share)] if share else []
     error = None if rows is None else pair_error(domain, cost, budget, synthesizer, rows, share)
-    most = _parts(schema, _largest(cost, domain, count), count, parquet=parquet, discover=bool(share))
-    usual = _parts(schema, _typical(cost, domain, count), count, parquet=parquet, discover=bool(share))
+    most = _parts(schema, largest(cost, domain, count), count, parquet=parquet, discover=bool(share))
+    usual = _parts(schema, typical(cost, domain, count), count, parquet=parquet, discover=bool(share))
     usual = {name: seconds * (1 if name == FITTING else USUAL) for name, seconds in usual.items()}
     return Forecast(
         [Phase(name, min(seconds, most[name]), most[name]) for name, seconds in usual.items()],
@@ -155,65 +130,6 @@ def forecast(
         count,
         [*found, *((what, part * (1 - share)) for what, part in cost.steps)],
     )
-
-
-def _largest(cost: Plan, domain: Domain, rows: int) -> Plan:
-    """The plan where the model grows to its largest size, and every fit makes as many passes as it may."""
-    if not cost.growing:
-        return cost
-    cells = LADDER[-1] * cost.cells
-    grown = sum(LADDER[:-1]) * FIT_PASSES[0] / 2  # while a model without room for everything grows
-    others = 3 * FIT_PASSES[0] + 2 * grown  # the first fit, and columns once more after the last one
-    walked = others * cells + max(FIT_PASSES[1] * cells, FIT_PASSES[2])
-    passes = others + FIT_PASSES[1] + len(LADDER) * FIT_PASSES[0]
-    return replace(
-        cost,
-        seconds=_counting(domain, rows) + _per_cell(cost.cells, domain) * walked + PER_TABLE * passes * _tables(domain),
-    )
-
-
-def _typical(cost: Plan, domain: Domain, rows: int) -> Plan:
-    """The plan for so many rows, of a model that grows with the pairs that noise leaves visible.
-
-    With distances from independence as an exponential law has them, a share f of the pairs is worth its noise where
-    f = exp(−1.5 · noise · √f / DEPENDENCE): the noise of all grows with the power 1.5 of their number. A column then
-    has f·(d − 1) neighbours, and a clique grows with them until it holds everything.
-    """
-    if not cost.growing or cost.error is None or len(domain) < 2:
-        return replace(cost, seconds=cost.usual * cost.seconds)
-    merged = [min(size, GROUPS) for size in domain.sizes]
-    noise, share = cost.error / rows * _spread(merged) / _spread(domain.sizes), 1.0
-    for _ in range(60):
-        share = (share + math.exp(-1.5 * noise * math.sqrt(share) / DEPENDENCE)) / 2
-    neighbours = share * (len(domain) - 1)
-    columns = min(float(len(domain)), neighbours * (CONNECTED + (1 - CONNECTED) * share**4) + 2)
-    logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in merged) / len(domain)
-    cells = min(cost.cells, len(domain) * math.exp(min(50.0, columns * logs)))
-    fitting = USUAL_PASSES * (_per_cell(cells, domain) * cells + PER_TABLE * _tables(domain))
-    return replace(cost, cells=int(cells), seconds=_counting(domain, rows) + fitting)
-
-
-def _per_cell(cells: float, domain: Domain) -> float:
-    """Seconds of a pass for a cell of a model of so many."""
-    logs = math.fsum(math.log(size) for size in domain.sizes) / len(domain)
-    return PER_CELL * (1 + FOLDED * min(float(len(domain)), math.log(max(cells, 1.0)) / max(logs, math.log(2))))
-
-
-def _counting(domain: Domain, rows: int) -> float:
-    """Seconds in which all pairs are looked at."""
-    pairs = math.comb(len(domain), 2)
-    return 0.1 + PER_PAIR * pairs + PER_COUNT * rows * pairs
-
-
-def _tables(domain: Domain) -> int:
-    """Tables that are measured, about."""
-    return min(math.comb(len(domain), 2), A_COLUMN * len(domain)) + len(domain)
-
-
-def _spread(sizes: Sequence[int]) -> float:
-    """What the noise of all pairs is proportional to, if it is shared out in the best way."""
-    parts = [math.pow(size, 2 / 3) for size in sizes]
-    return math.pow((math.fsum(parts) ** 2 - math.fsum(part * part for part in parts)) / 2, 1.5)
 
 
 def _parts(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> dict[str, float]:
