@@ -62,12 +62,12 @@ class Planned:
     forecast: Forecast
 
     def _repr_html_(self) -> str:
-        error, told = self.forecast.error, self.forecast
+        error, found = self.forecast.error, self.forecast
         facts = {
             "method": self.method,
             "promise": self.budget.in_words(),
-            "CPU time": f"about {told.seconds:.1f} s, at most {told.at_most:.1f} s, for {told.rows:,} rows",
-            "memory": f"at most about {told.megabytes:,.0f} MB",
+            "CPU time": f"about {found.seconds:.1f} s, at most {found.at_most:.1f} s, for {found.rows:,} rows",
+            "memory": f"at most about {found.megabytes:,.0f} MB",
             "error of pairs": "not known without a number of rows" if error is None else f"about {error:.3f} of 2",
         }
         return card("A release as it would be", facts)
