@@ -79,7 +79,7 @@ def once(table: Table, method: str, epsilon: float, seed: int) -> dict[str, obje
     synthesizer = create(method, **options)
     cost = synthesizer.plan(schema.domain, budget)
     plan = forecast(schema, synthesizer, cost, budget, rows=len(codes), parquet=True)
-    planned = math.fsum(phase.seconds for phase in plan.phases[1:-1])  # neither starting nor judging is measured here
+    planned = math.fsum(phase.at_most for phase in plan.phases[1:-1])  # neither starting nor judging is measured here
     before = _resident()
     cpu = time.process_time()
     model = fit(synthesizer, frame, budget, schema=schema, simulation=seed)

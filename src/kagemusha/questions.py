@@ -64,12 +64,12 @@ class Planned:
     forecast: Forecast
 
     def _repr_html_(self) -> str:
-        error = self.forecast.error
+        error, found = self.forecast.error, self.forecast
         facts = {
             "method": self.method,
             "promise": self.budget.in_words(),
-            "CPU time": f"about {self.forecast.seconds:.1f} s for {self.forecast.rows:,} rows",
-            "memory": f"at most about {self.forecast.megabytes:,.0f} MB",
+            "CPU time": f"about {found.seconds:.1f} s, at most {found.at_most:.1f} s, for {found.rows:,} rows",
+            "memory": f"at most about {found.megabytes:,.0f} MB",
             "error of pairs": "not known without a number of rows" if error is None else f"about {error:.3f} of 2",
         }
         return card("A release as it would be", facts)

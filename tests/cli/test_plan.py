@@ -23,8 +23,13 @@ def test_an_open_schema_can_be_planned(run, kinds: Path) -> None:  # type: ignor
     assert told["split"]["discovery of categories and bounds"] == 0.1
     assert told["open"]
     assert told["error"] > 0
-    assert sum(told["phases"].values()) == pytest.approx(told["seconds"])
-    assert "Open" in run("plan", "kinds.toml", "--discover", 0.1).stdout
+    for which in ("about", "at_most"):
+        assert sum(part[which] for part in told["phases"].values()) == pytest.approx(told["seconds"][which])
+    assert told["seconds"]["about"] < told["seconds"]["at_most"]
+    shown = run("plan", "kinds.toml", "--discover", 0.1).stdout
+    assert "Open" in shown
+    assert "about" in shown
+    assert "at most" in shown
     assert "nothing to find" in run("plan", "patients.toml", "--discover", 0.1, code=2).stderr
 
 

@@ -33,6 +33,7 @@ def test_more_work_takes_longer_and_more_room() -> None:
     small, long, wide = told(schema(6, 8), 10_000), told(schema(6, 8), 5_000_000), told(schema(60, 8), 10_000)
     for larger in (long, wide):
         assert larger.seconds > small.seconds
+        assert larger.at_most > small.at_most
         assert larger.megabytes > small.megabytes
     assert [phase.name for phase in small.phases][1:] == [
         "reading",
@@ -51,7 +52,7 @@ def test_trades_of_rows_are_part_of_drawing_and_have_an_end(rows: int, monkeypat
     for what in ("FEW", "MANY"):
         monkeypatch.setattr(f"kagemusha.planning.forecast.{what}", 0.0)
     traded = many - drawing(40), few - drawing(20)
-    # beyond some number of rows there is a limit to it
+    # beyond some number of rows there is an end to it
     assert traded[0] > (1.5 if rows <= 200_000 else 1.0) * traded[1] > 0
     assert many < 10 + 2e-5 * rows
 
@@ -162,3 +163,34 @@ def test_where_noise_hides_most_pairs_the_model_stays_small_and_the_fit_is_short
     ]
     assert fitting[0] < 0.2 * fitting[1]
     assert told(schema(15, 10), 1_000).megabytes < told(schema(15, 10), 10_000_000).megabytes
+
+
+def test_about_follows_the_noise_and_at_most_the_limits_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = told(schema(15, 10), 1_000), told(schema(15, 10), 1_000_000)
+
+    def fitting(found) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+        (part,) = (p for p in found.phases if p.name == "counting and fitting")
+        return part.seconds, part.at_most
+
+    assert fitting(few)[0] < 0.2 * fitting(many)[0]
+    # only rows that are counted make the most of it larger
+    assert fitting(few)[1] == pytest.approx(fitting(many)[1] - 2e-8 * 999_000 * 105)
+    for found in (few, many):
+        assert all(part.seconds <= part.at_most for part in found.phases)
+    monkeypatch.setattr("kagemusha.planning.fitting.PASSES", (80, 1000, 1 << 24))
+    assert fitting(told(schema(15, 10), 1_000))[1] > 1.5 * fitting(few)[1]
+    narrow = create("kage", max_cells=400_000)
+    cost = narrow.plan(schema(15, 10).domain, Budget(1.0))
+    small = forecast(schema(15, 10), narrow, cost, Budget(1.0), rows=1_000)
+    assert fitting(small)[1] < 0.2 * fitting(few)[1]
+
+
+@pytest.mark.parametrize("method", ["aim", "mst", "privbayes"])
+def test_other_methods_say_what_is_usual_and_the_longest(method: str) -> None:
+    declared, budget = schema(12, 6), Budget(1.0)
+    cost = create(method).plan(declared.domain, budget)
+    found = forecast(declared, create(method), cost, budget, rows=10_000)
+    (part,) = (p for p in found.phases if p.name == "counting and fitting")
+    assert part.at_most == pytest.approx(cost.seconds)
+    assert part.seconds == pytest.approx(cost.usual * cost.seconds)
+    assert cost.usual < 0.1

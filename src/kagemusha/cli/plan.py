@@ -115,8 +115,8 @@ def plan(
                 "split": dict(expected.steps),
                 "cells": cost.cells,
                 "megabytes": expected.megabytes,
-                "seconds": expected.seconds,
-                "phases": {phase.name: phase.seconds for phase in expected.phases},
+                "seconds": {"about": expected.seconds, "at_most": expected.at_most},
+                "phases": {p.name: {"about": p.seconds, "at_most": p.at_most} for p in expected.phases},
                 "reading": {**asdict(read), "bytes moved": read.moved(expected.rows)},
                 "rows": expected.rows,
                 "error": expected.error,
@@ -134,10 +134,10 @@ def plan(
         say(f"Why         {plain(chosen.why)} (--method takes another one)")
     say_table("Budget", ["spent on", "share"], [[what, f"{100 * share:.1f}%"] for what, share in expected.steps])
     about = f"{expected.rows:,} rows" + ("" if rows else " (--rows N for yours)")
-    taken = [[phase.name, _duration(phase.seconds)] for phase in expected.phases]
-    say_table(
-        f"Time, at most about, for {about}", ["part", "CPU time"], [*taken, ["all of it", _duration(expected.seconds)]]
-    )
+    parts = [*((p.name, p.seconds, p.at_most) for p in expected.phases)]
+    parts.append(("all of it", expected.seconds, expected.at_most))
+    taken = [[name, _duration(usual), _duration(most)] for name, usual, most in parts]
+    say_table(f"CPU time for {about}", ["part", "about", "at most"], taken)
     say(f"Promise     {budget.in_words()} ({synthesizer.accounting}: {steps})")
     say(f"In words    {plain(in_words(budget, synthesizer.accounting))}")
     say(f"About       {plain(_about(declared.unit, budget, synthesizer.accounting))}")

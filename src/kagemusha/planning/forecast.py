@@ -1,19 +1,22 @@
 """What a release will take, estimated beforehand from the schema and a public number of rows: time, memory, error.
 
-Constants were set on half of the tables of `benchmarks/plan_vs_actual.py`, with room on top: a plan is to be kept.
+Time is two figures, since how large a model grows depends on how columns depend on each other, which no schema says:
+about what tables of such a shape take, and the most that the method's own limits allow. Constants were set on the
+tables marked *set* in `benchmarks/plan_vs_actual.py` and the training half of the zoo.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kagemusha.folder.stream import CODES, FEWEST
 from kagemusha.graphical.crossing import MOST_WALKED
 from kagemusha.graphical.queries import KEPT_CELLS
 from kagemusha.graphical.refined_sampling import MOST_TABLES, MOST_TRADES, MOST_VISITS, PASSES
 from kagemusha.graphical.refined_sampling import TRADED_ROWS as TRADED
+from kagemusha.planning.fitting import DEPENDENCE, PER_PAIR, largest, typical
 from kagemusha.privacy.budget import Budget
 from kagemusha.privacy.filter import Filter
 from kagemusha.quality.expected_error import EVIDENCE_CELLS, EVIDENCE_ROWS, LARGEST, MOST_PAIRS
@@ -30,9 +33,6 @@ TYPICAL_ROWS = 50_000
 CATEGORIES = 50
 """What an open column of categories is taken to have until they are found."""
 
-DEPENDENCE = 0.125
-"""What is lost of a pair that nobody measures: the L1 distance from independence of typical columns."""
-
 SCATTER = 0.4
 """Share of the chance differences between a table and any smooth model of it that no method can know, E|Z| times how
 uneven columns are."""
@@ -40,37 +40,12 @@ uneven columns are."""
 STARTED = 560
 """Megabytes of a process before it does anything: what is imported."""
 
-VISIBLE = 0.25
-"""How far pairs of columns that follow each other are from independence, on average: those that noise would hide are
-not measured. Twice that of typical columns, since it decides how large the model grows, and a plan is to be kept."""
-
-CONNECTED = 0.6
-"""How many columns of a clique come with a neighbour of a column more, where few pairs are measured."""
-
-CHANCE = 4
-"""A model may grow to so many times its usual cells, as the noise falls."""
-
-GROUPS = 64
-"""Codes of a column that noise leaves apart in pairs, about: the others are merged, so a column of thousands of
-codes hides no pair but its own."""
-
-PER_FIT, PER_MEASURED = 1.4e-6, 8.5e-9
-"""Seconds that a fit takes for a cell of the model, and for a cell and a pair that is measured: the more there are, the
-longer it takes until they agree, and those that do not fit into the model are tried out and brought in afterwards."""
-
-A_COLUMN = 4
-"""Pairs that are measured for each column where a model is worth fitting at all, however few are visible on average:
-they need not be spread evenly."""
-
-PER_PAIR, PER_COUNT = 4e-4, 2e-8
-"""Seconds for a pair of columns that is looked at, and for a row of it."""
-
 A_RULE, AROUND = 1.0, 9e-7
 """Seconds for rules: for their being laid out, and for a cell of the model that is fitted again around them."""
 
-FEW, MANY = 2e-9, 9e-9
-"""Seconds for a look at one watched table when rows are traded: up to `TRADED` rows, which settle before all `LOOKS`
-passes are made, and beyond."""
+FEW, MANY = 2e-9, 3e-8
+"""Seconds for a look at one watched table when rows are traded, at most: up to `TRADED` rows, which settle before all
+`LOOKS` passes are made, and beyond."""
 
 LOOKS = 10
 
@@ -80,8 +55,13 @@ APART = 50
 UNDER_WAY = 6
 """Chunks of doubles that are drawn, decoded and written at the same time, in memory."""
 
+USUAL = 0.5
+"""Share of the most that parts of the work other than fitting usually take."""
+
 COLUMN_KEPT = 0.27
 """Share of a column's raw noise that is left in pairs."""
+
+FITTING = "counting and fitting"
 
 
 @dataclass(frozen=True)
@@ -90,7 +70,9 @@ class Phase:
 
     name: str
     seconds: float
-    """CPU seconds, at most about."""
+    """CPU seconds, about: half of the tables of such a shape take less."""
+    at_most: float
+    """CPU seconds that no table should pass: what a method's own limits allow."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +90,13 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """CPU seconds of all phases."""
+        """CPU seconds of all phases, about."""
         return math.fsum(phase.seconds for phase in self.phases)
+
+    @property
+    def at_most(self) -> float:
+        """CPU seconds of all phases, at most."""
+        return math.fsum(phase.at_most for phase in self.phases)
 
 
 def closed(schema: Schema) -> Schema:
@@ -133,47 +120,19 @@ def forecast(
     share = discover or 0.0
     found = [("discovery of categories and bounds", share)] if share else []
     error = None if rows is None else pair_error(domain, cost, budget, synthesizer, rows, share)
-    largest, cost = cost, cost if rows is None else _grown(cost, domain, rows)
+    most = _parts(schema, largest(cost, domain, count), count, parquet=parquet, discover=bool(share))
+    usual = _parts(schema, typical(cost, domain, count), count, parquet=parquet, discover=bool(share))
+    usual = {name: seconds * (1 if name == FITTING else USUAL) for name, seconds in usual.items()}
     return Forecast(
-        _phases(schema, cost, count, parquet=parquet, discover=bool(share)),
-        _megabytes(domain, largest, cost, count),
+        [Phase(name, min(seconds, most[name]), most[name]) for name, seconds in usual.items()],
+        _megabytes(domain, cost, count),
         error,
         count,
         [*found, *((what, part * (1 - share)) for what, part in cost.steps)],
     )
 
 
-def _grown(cost: Plan, domain: Domain, rows: int) -> Plan:
-    """The plan for so many rows, of a model that grows with the pairs that noise leaves visible.
-
-    With distances from independence as an exponential law has them, a share f of the pairs is worth its noise where
-    f = exp(−1.5 · noise · √f / VISIBLE): the noise of all grows with the power 1.5 of their number. A column then has
-    f·(d − 1) neighbours, and a clique grows with them until it holds everything. A fit goes over all cells until pairs
-    agree, which takes longer the more of them there are.
-    """
-    if not cost.growing or cost.error is None or len(domain) < 2:
-        return cost
-    merged = [min(size, GROUPS) for size in domain.sizes]
-    noise, share = cost.error / rows * _spread(merged) / _spread(domain.sizes), 1.0
-    for _ in range(60):
-        share = (share + math.exp(-1.5 * noise * math.sqrt(share) / VISIBLE)) / 2
-    neighbours = share * (len(domain) - 1)
-    columns = min(float(len(domain)), neighbours * (CONNECTED + (1 - CONNECTED) * share**4) + 2)
-    logs = math.fsum(math.log(min(size, 1.5 * size**0.8)) for size in merged) / len(domain)
-    cells = min(cost.cells, CHANCE * len(domain) * math.exp(min(50.0, columns * logs)))
-    pairs = math.comb(len(domain), 2)
-    measured = min(pairs, max(share * pairs, A_COLUMN * len(domain)))
-    seconds = 0.1 + (PER_FIT + PER_MEASURED * measured) * cells + PER_PAIR * pairs + PER_COUNT * rows * pairs
-    return replace(cost, cells=int(cells), seconds=seconds)
-
-
-def _spread(sizes: Sequence[int]) -> float:
-    """What the noise of all pairs is proportional to, if it is shared out in the best way."""
-    parts = [math.pow(size, 2 / 3) for size in sizes]
-    return math.pow((math.fsum(parts) ** 2 - math.fsum(part * part for part in parts)) / 2, 1.5)
-
-
-def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> list[Phase]:
+def _parts(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: bool) -> dict[str, float]:
     """Seconds of every part: of cells of the table, of rows and pairs, and of cells of the model."""
     domain, rules = schema.domain, sum(not rule.guess for rule in schema.constraints)
     pairs = math.comb(len(domain), 2)
@@ -198,16 +157,16 @@ def _phases(schema: Schema, cost: Plan, rows: int, *, parquet: bool, discover: b
         + 2.5e-7 * widest
         + 4.5e-8 * across
     )
-    return [
-        Phase("starting", 1.6),
-        Phase("reading", 0.7 + reading * (2 if discover else 1) + (0.5 if discover else 0.0)),
-        Phase("counting and fitting", fitting),
-        Phase("drawing and writing doubles", 0.8 + drawing),
-        Phase("judging them", 0.1 + judging),
-    ]
+    return {
+        "starting": 1.6,
+        "reading": 0.7 + reading * (2 if discover else 1) + (0.5 if discover else 0.0),
+        FITTING: fitting,
+        "drawing and writing doubles": 0.8 + drawing,
+        "judging them": 0.1 + judging,
+    }
 
 
-def _megabytes(domain: Domain, largest: Plan, cost: Plan, rows: int) -> float:
+def _megabytes(domain: Domain, cost: Plan, rows: int) -> float:
     # tables are read and doubles drawn in chunks, of which a few are under way at a time; codes are kept up to `KEEP`
     # bytes
     drawn = min(rows * len(domain), UNDER_WAY * max(CODES, FEWEST * len(domain)))
@@ -216,7 +175,7 @@ def _megabytes(domain: Domain, largest: Plan, cost: Plan, rows: int) -> float:
     # a table is read before its doubles are drawn
     # pairs that share no clique are worked out when rows are drawn, and tables on the way to them are kept
     asked = 8e-6 * min(KEPT_CELLS, 4 * cost.cells) + (4.5e-5 * cost.cells if cost.growing else 0.0)
-    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.25e-4 * _widest(domain) + asked + largest.megabytes
+    return STARTED + max(1.1e-4 * read, 2.5e-5 * drawn) + kept + 1.25e-4 * _widest(domain) + asked + cost.megabytes
 
 
 def _trading(domain: Domain, rows: int) -> float:

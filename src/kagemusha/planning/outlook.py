@@ -42,7 +42,9 @@ class Point:
     recognised: float
     """The largest share of the people in the table that any attacker can recognise, at a false-positive rate `RATE`."""
     seconds: float | None
-    """Of computing, and the memory it takes; None where nobody knows, as for tables that belong together."""
+    """Of computing, about; None where nobody knows, as for tables that belong together, and so are the next two."""
+    at_most: float | None
+    """Of computing, at most."""
     megabytes: float | None
 
 
@@ -60,7 +62,7 @@ def outlook(
         share = discover if open_facts else None
         seen = forecast(complete, synthesizer, cost, budget, rows=rows, discover=share)
         rate = best_true_positive_rate(budget, synthesizer.accounting, RATE)
-        points.append(Point(epsilon, seen.error, rate, seen.seconds, seen.megabytes))
+        points.append(Point(epsilon, seen.error, rate, seen.seconds, seen.at_most, seen.megabytes))
     return points
 
 
@@ -73,7 +75,7 @@ def related_outlook(related: Related, persons: int, *, epsilons: Sequence[float]
         ends = [one.errors for one in plan_tables(related, synthesizer, budget, persons) if one.errors is not None]
         error = None if not ends else sum(sum(pair) / 2 for pair in ends) / len(ends)
         rate = best_true_positive_rate(budget, synthesizer.accounting, RATE)
-        points.append(Point(epsilon, error, rate, None, None))
+        points.append(Point(epsilon, error, rate, None, None, None))
     return points
 
 

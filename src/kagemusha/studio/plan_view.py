@@ -51,9 +51,9 @@ def shown_point(point: Point, say: Catalogue) -> dict[str, Any]:
         "judged": say(_judged(found)),
         "more": "",
         "time": say("How long it takes and how much memory is not forecast for several tables.")
-        if point.seconds is None or point.megabytes is None else say(
-            "It takes about {time} of computing and at most about {memory} MB.",
-            time=duration(point.seconds, say), memory=f"{point.megabytes:,.0f}",
+        if point.seconds is None or point.at_most is None or point.megabytes is None else say(
+            "It takes about {time} of computing, at most {most}, and at most about {memory} MB.",
+            time=duration(point.seconds, say), most=duration(point.at_most, say), memory=f"{point.megabytes:,.0f}",
         ),
         "x": round(x, 1),
         "wrong": None if wrong is None else round(_high(wrong / 100), 1),

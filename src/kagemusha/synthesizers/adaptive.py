@@ -96,6 +96,7 @@ class Adaptive(Synthesizer):
             ),
             candidates=len(candidates.cliques),
             largest=max(candidates.cliques, key=domain.cells),
+            usual=0.005,
         )
 
     def parameters(self) -> dict[str, Any]:

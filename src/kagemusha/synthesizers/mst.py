@@ -92,7 +92,8 @@ class MST(Synthesizer):
         cells = min(self.max_cells, sum(domain.sizes) + sum(pairs[: len(domain) - 1]))
         share = 1 / 3
         steps = [("one-way marginals", share), ("selection", share), ("pairs", share)] if pairs else [("columns", 1.0)]
-        return Plan(steps, cells, 1.0 + 1e-5 * cells + 2e-5 * len(domain) * len(pairs), candidates=len(pairs))
+        seconds = 1.0 + 1e-5 * cells + 2e-5 * len(domain) * len(pairs)
+        return Plan(steps, cells, seconds, candidates=len(pairs), usual=0.08)
 
     def _open(self, domain: Domain) -> list[Clique]:
         """Pairs that fit the model by themselves and can be counted together."""

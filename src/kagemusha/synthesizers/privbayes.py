@@ -120,7 +120,8 @@ class PrivBayes(Synthesizer):
         degree = min(self.degree or MOST_PARENTS, len(domain) - 1)
         largest = sorted(domain.sizes, reverse=True)[: degree + 1]
         cells = min(self.max_cells, len(domain) * int(np.prod(largest, dtype=np.float64)))
-        return Plan([s for s in steps if s[1]], max(1, cells), 1.0 + 2e-4 * scored(len(domain), degree) + 1e-6 * cells)
+        seconds = 1.0 + 2e-4 * scored(len(domain), degree) + 1e-6 * cells
+        return Plan([s for s in steps if s[1]], max(1, cells), seconds, usual=0.008)
 
     def _require(self, domain: Domain) -> None:
         require_columns(domain, self.max_cells)

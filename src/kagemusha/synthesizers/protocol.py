@@ -57,6 +57,8 @@ class Plan:
     """The largest of them."""
     growing: float = 0.0
     """Of the seconds, those that a model as large as that takes, where noise may keep it smaller."""
+    usual: float = 1.0
+    """Share of the seconds that half of the tables take at most, on the zoo's training half."""
 
     @property
     def megabytes(self) -> float:
