@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ import pytest
 from kagemusha import fit
 from kagemusha.errors import UsageError
 from kagemusha.folder.stream import stream
-from kagemusha.folder.table_file import write_tables
+from kagemusha.folder.table_file import _Feed, write_tables
 from kagemusha.graphical import MarkovField, rounded_tables, sample_rounded
 from kagemusha.models.model import Model
 from kagemusha.schema import Category, Date, Integer, Schema, Surrogate
@@ -175,3 +177,15 @@ def test_what_goes_wrong_while_drawing_is_told_and_leaves_nothing(model: Model, 
         with pytest.raises(type(error)):
             write_tables(broken(error), tmp_path / "t.csv")
         assert list(tmp_path.iterdir()) == []
+
+
+def test_no_error_passes_through_the_writer(tmp_path: Path) -> None:
+    """DuckDB can wait for ever for a task that ended in one."""
+
+    def broken() -> Iterator[Any]:
+        yield pa.table({"a": [1]})
+        raise KeyboardInterrupt
+
+    feed = _Feed(broken(), safe=False)
+    assert [batch.num_rows for batch in feed] == [1]
+    assert isinstance(feed.error, KeyboardInterrupt)

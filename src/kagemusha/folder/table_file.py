@@ -132,6 +132,8 @@ def write_tables(tables: Iterator[Any], path: Path, *, safe: bool = False, marke
                 connection.register("doubles", pa.RecordBatchReader.from_batches(feed.schema, feed))
                 # DuckDB quotes only what needs it, as most spreadsheets and the original files do
                 connection.execute(f"COPY doubles TO '{str(part).replace(chr(39), chr(39) * 2)}' ({form})")
+        if feed.error is not None:
+            raise feed.error
         if marked and "csv" in form:
             _mark(part)
         part.replace(path)
@@ -192,8 +194,8 @@ class _Feed:
         except GeneratorExit:
             raise
         except BaseException as error:
+            # ends as if there were no more: DuckDB can wait for ever for a task that ended in an error
             self.error = error
-            raise
 
 
 def table_check(path: Path, schema: Schema) -> Check:
