@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import math
 import os
@@ -27,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 from measures import auc, errors
 
+import kagemusha
 from kagemusha.planning.forecast import STARTED, forecast
 from kagemusha.privacy.budget import Budget
 from kagemusha.schema import Category, Integer, Schema
@@ -37,13 +39,20 @@ from tables import ZOO, Table
 RESULTS = Path(__file__).parents[1] / "results" / "zoo.csv"
 FIELDS = (
     "table", "half", "method", "epsilon", "seed", "status", "one", "two", "three", "auc", "fit_cpu", "sample_cpu",
-    "megabytes", "plan_seconds", "plan_megabytes", "predicted",
+    "megabytes", "plan_seconds", "plan_megabytes", "predicted", "code",
 )  # fmt: skip
 METHODS = ("kage", "aim", "aim-gdp", "mst", "privbayes")
 MOST_GENERATED = 1_000_000
 HELD_OUT = 0.3
 """Share of the rows of a table with a target that no method sees."""
 DELTA = 1e-9
+
+
+def code() -> str:
+    """A digest of the code that decides kage's errors: its own and that of its models."""
+    package = Path(kagemusha.__file__).parent
+    files = sorted(f for room in ("synthesizers/kage", "graphical") for f in (package / room).rglob("*.py"))
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()[:8]
 
 
 def schema_of(table: Table) -> Schema:
@@ -100,6 +109,7 @@ def once(table: Table, method: str, epsilon: float, seed: int) -> dict[str, obje
         "plan_seconds": f"{planned:.1f}",
         "plan_megabytes": f"{plan.megabytes - STARTED:.0f}",
         "predicted": f"{getattr(model, 'expected', None) or 0:.5f}",
+        "code": code() if method == "kage" else "",
     }
 
 
